@@ -1,0 +1,119 @@
+# Kina: build, test, check. `make help` lists the targets.
+#
+# Every source file is found by wildcard: a new file in runtime/, kernels/, ad/ or interp/ is part of the
+# library, one in interp/tools/ of the interpreter, tests/unit/test_NAME.c holds suite_NAME, and each
+# tests/NAME.c is a test program of its own. Variants: SAN=1 (ASan and UBSan, in build/san), CC=clang.
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+export CC
+B := build$(if $(SAN),/san)
+
+CFLAGS   := -O2 -g
+ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. -ffp-contract=off $(CFLAGS) $(SANITIZE) \
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion
+SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+LIBS     := -lsleef -lz -lm -lpthread -ldl
+PYTHON    = $(shell command -v /usr/bin/python3 || command -v python3)
+EXAMPLE  := examples/digits.kina
+
+library  := $(patsubst %.c,$B/obj/%.o,$(wildcard runtime/*.c kernels/*.c ad/*.c interp/*.c))
+tools    := $(patsubst %.c,$B/obj/%.o,$(wildcard interp/tools/*.c))
+units    := $(patsubst %.c,$B/obj/%.o,$(wildcard tests/unit/*.c))
+programs := $(patsubst tests/%.c,$B/tests/%,$(wildcard tests/*.c))
+sources   = $(wildcard runtime/*.c kernels/*.c ad/*.c interp/*.c interp/tools/*.c tests/*.c tests/unit/*.c)
+headers   = $(wildcard runtime/*.h kernels/*.h ad/*.h interp/*.h interp/tools/*.h tests/*.h tests/unit/*.h)
+build     = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+
+.PHONY: all tests run test deps peers lint format layers mutants clean help FORCE
+.DELETE_ON_ERROR:
+
+all: $B/kina-interp      ## build the interpreter, build/kina-interp (the default)
+tests: all $B/tests/unit $(programs)
+
+run:                     ## install what is missing, build, and train the digit classifier of examples/
+	@sh tests/install.sh build
+	@$(build) all
+	$B/kina-interp $(EXAMPLE)
+
+test:                    ## install what is missing, build, and run every test (SAN=1: all of it sanitized)
+	@sh tests/install.sh build test
+	@$(build) tests
+	@$(PYTHON) tests/run $(if $(SAN),--sanitized) $(if $(STRICT),--strict)
+
+deps:                    ## install what building and testing need, from Debian's packages
+	@sh tests/install.sh build test
+
+peers:                   ## install what only cross-checks need: PyTorch
+	@sh tests/install.sh build test peers
+
+lint:                    ## clang-tidy and cppcheck; any finding fails
+	@sh tests/install.sh build test lint
+	@$(build) $B/suites.def
+	printf '%s\n' $(sources) | xargs -n 4 -P $(shell nproc) clang-tidy --quiet --warnings-as-errors='*' -- \
+	  $(filter-out -W%,$(ALL_CFLAGS)) -DKINA_VERSION='""' -I$B
+	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --suppressions-list=tests/cppcheck.txt \
+	  --enable=warning,performance,portability -j $(shell nproc) -D_GNU_SOURCE -D__linux__ -I. -I$B $(sources)
+
+format:                  ## lay out every C file as .clang-format says
+	@sh tests/install.sh format
+	clang-format -i $(sources) $(headers)
+
+layers:                  ## no #include points up: runtime <- kernels <- ad <- interp <- interp/tools
+	@sh tests/layers.sh
+
+mutants:                 ## apply each fault of tests/mutants/list to a copy: the tests must notice it
+	@sh tests/install.sh build test
+	@$(build) tests
+	@$(PYTHON) tests/mutants/run.py
+
+clean:                   ## remove build/
+	rm -rf build
+
+help:                    ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
+
+# ---- what is built ----
+
+$B/kina-interp: $(tools) $B/libkina.a
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+
+$B/libkina.a: $(library)
+	@rm -f $@
+	ar rcs $@ $^
+
+$B/tests/unit: $(units) $B/libkina.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(shell pkg-config --libs check) $(LIBS)
+
+$(programs): $B/tests/%: $B/obj/tests/%.o $B/libkina.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+
+$B/obj/%.o: %.c $B/flags | $B/headers
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(FILE_CFLAGS) -MMD -MP -c -o $@ $<
+
+# The commit, for --version, reaches one file alone.
+$B/obj/interp/tools/version.o: FILE_CFLAGS = -DKINA_VERSION='"$(shell cat $B/version)"'
+$B/obj/interp/tools/version.o: $B/version
+# The list of unit suites is that of the files tests/unit/test_*.c.
+$B/obj/tests/unit/main.o: FILE_CFLAGS = -I$B
+$B/obj/tests/unit/main.o: $B/suites.def
+
+# Files that hold a fact and change only with it.
+write_if_new = @mkdir -p $(@D); printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) >$@
+$B/flags: FORCE
+	$(call write_if_new,'$(CC) $(ALL_CFLAGS)')
+$B/version: FORCE
+	$(call write_if_new,"$$(git describe --always --dirty 2>/dev/null || echo unknown)")
+$B/suites.def: FORCE
+	$(call write_if_new,$(patsubst tests/unit/test_%.c,'SUITE(%)',$(sort $(wildcard tests/unit/test_*.c))))
+
+# A missing header is named with the package that brings it, once, before the first compilation.
+$B/headers: tests/install.sh
+	@sh tests/install.sh --check build
+	@mkdir -p $(@D) && touch $@
+
+-include $(patsubst %.o,%.d,$(library) $(tools) $(units)) $(patsubst $B/tests/%,$B/obj/tests/%.d,$(programs))

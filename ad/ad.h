@@ -1,0 +1,106 @@
+/* What the evaluator asks of differentiation: entering and leaving handlers, and telling the tape of the
+ * control flow between ops.
+ *
+ * The order in which contributions are added to adjoints is fixed once, here, for the tape, its replays and
+ * any printed or emitted form of a gradient:
+ *   1. Reverse execution order. Of several operands of one op, the first comes first. In straight-line code
+ *      the first contribution is written, later ones are added.
+ *   2. A call's parameters are fresh values (ad_parameter): contributions are summed inside the call and
+ *      added once at its boundary.
+ *   3. The results of an `if` and the carried values of a loop are fresh values too (ad_join, ad_carry).
+ *      Before the backward part of an `if` or `while` that has a live result, every active value that it
+ *      reads or carries and whose adjoint is absent becomes +0.0, also for zero trips and for the branch
+ *      not taken: whether an adjoint is present is a property of the text, never of a run.
+ *   4. A matrix product added to a present adjoint is matmul_add; slices and gathers likewise add in place.
+ *   5. Nothing is skipped because its value is zero.
+ */
+#ifndef KINA_AD_H
+#define KINA_AD_H
+
+#include "ad/tape.h"
+
+/* ---- reverse mode ---- */
+
+typedef struct reverse_scope {
+    handler h;
+    uint32_t mark;              /* the first record of this handler */
+    uint32_t body;              /* the first record behind the parameters' own */
+    uint8_t bit;
+    bool alone;                 /* no other handler outside: scalar records, records freed in the sweep */
+} reverse_scope;
+
+/* Puts the handler on the stack. The scope lives in the caller's frame until left or abandoned. */
+bool reverse_enter(context *c, reverse_scope *s) MUST_CHECK;
+/* Makes a differentiated parameter out of a floating number or tensor: the same value, a fresh index. */
+bool reverse_parameter(context *c, reverse_scope *s, span where, value *v) MUST_CHECK;
+/* Takes the handler off the stack and sweeps. primal: a floating number or tensor (its index is cleared when
+ * no handler is left); seed: its cotangent, of its shape, or NULL for ones; gradients[i], owned by the
+ * caller, is that of parameter[i] (as reverse_parameter left it), zeros where nothing reaches it. On failure
+ * the scope is abandoned, and no gradient is owned. */
+bool reverse_leave(context *c, reverse_scope *s, value *primal, const value *seed, const value *parameter,
+                   int count, span where, value *gradients) MUST_CHECK;
+/* Takes the handler off the stack after an error. */
+void reverse_abandon(context *c, reverse_scope *s);
+
+/* ---- forward mode ---- */
+
+typedef struct forward_scope {
+    handler h;
+    uint32_t base;              /* the first record of this handler */
+    value *tangent;             /* of record base + i; NONE where absent */
+    uint32_t capacity;
+} forward_scope;
+
+bool forward_enter(context *c, forward_scope *s) MUST_CHECK;
+/* As reverse_parameter, with the parameter's tangent (borrowed, of its shape). */
+bool forward_parameter(context *c, forward_scope *s, const value *tangent, span where, value *v) MUST_CHECK;
+/* Takes the handler off; *tangent (owned by the caller) is the primal's, zeros where there is none. */
+bool forward_leave(context *c, forward_scope *s, value *primal, span where, value *tangent) MUST_CHECK;
+void forward_abandon(context *c, forward_scope *s);
+
+/* ---- control flow, told by the evaluator ---- */
+
+/* True while a reverse handler is on the stack: the calls below do nothing otherwise. */
+static inline bool ad_recording(const context *c) {
+    return c->tape != NULL && c->tape->depth > 0 && c->top->outer != NULL;
+}
+/* True while any handler is. */
+static inline bool ad_handling(const context *c) {
+    return c->tape != NULL && c->tape->depth + c->tape->forward_depth > 0;
+}
+/* The live reverse handlers for which one of the values is active. */
+uint8_t ad_active(const context *c, const value *const *values, int count);
+
+/* A call's parameter: an active value gets a fresh index. */
+bool ad_parameter(context *c, span where, value *v) MUST_CHECK;
+/* A floating result of an `if`, a floating carried value at an iteration's boundary: a fresh index, active
+ * for `handlers` even when v is passive (the text alone decides). */
+bool ad_join(context *c, uint8_t handlers, span where, value *v) MUST_CHECK;
+bool ad_carry(context *c, uint8_t handlers, span where, value *v) MUST_CHECK;
+/* Behind the joins of an `if` (results: how many joins were made; at most 255): its tag, 0 for then and 1
+ * for else, and every outer value that either branch reads. */
+bool ad_branch(context *c, int results, uint32_t tag, const value *const *reads, int count, span where)
+    MUST_CHECK;
+/* Behind a loop: first is tape_top before the first carry was made; results as for ad_branch. */
+bool ad_loop(context *c, uint32_t first, int results, uint64_t trips, const value *const *reads, int count,
+             span where) MUST_CHECK;
+
+/* In forward mode alone nothing needs the records of values that died: keeps those of `values` (whose
+ * indices are adjusted) and forgets all others from index `mark` on. Does nothing while recording. */
+void ad_reclaim(context *c, uint32_t mark, value *const *values, int count);
+
+/* ---- functions with a rule of their own ---- */
+
+/* How the sweep calls a function value: the one thing that ad/ needs of the evaluator. */
+typedef struct ad_applier {
+    void *self;
+    bool (*apply)(void *self, const value *function, const value *args, int count, value *out);
+} ad_applier;
+
+/* A call of a function with a reverse rule: its body was run on passive copies of the arguments and gave
+ * *result, passive. Records the call when an argument is active. rule: the function value of @vjp. name: for
+ * the refusal (K0701) under a forward handler. The applier must outlive the handlers. */
+bool ad_custom(context *c, const ad_applier *applier, const value *rule, const char *name,
+               const value *args, int count, span where, value *result) MUST_CHECK;
+
+#endif

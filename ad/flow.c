@@ -1,0 +1,83 @@
+/* Control flow on the tape: call boundaries, joins, carries, branches and loops. */
+#include "ad/ad.h"
+
+uint8_t ad_active(const context *c, const value *const *values, int count) {
+    if (!ad_recording(c)) return 0;
+    uint8_t handlers = 0;
+    for (int i = 0; i < count; i++) handlers |= tape_active(c->tape, values[i]->index);
+    return handlers;
+}
+
+static bool floating_leaf(const value *v) {
+    return (v->kind == VALUE_NUMBER || v->kind == VALUE_TENSOR) && dtype_floating(v->dtype);
+}
+
+/* Performs identity or carry on v, so that every handler on the stack sees it. */
+static bool refresh(context *c, op_id op, span where, value *v) {
+    op_call call = {.op = op, .n = 1, .in = v, .where = where};
+    value fresh;
+    if (!door_perform(c, &call, &fresh)) return false;
+    value_release(c, *v);
+    *v = fresh;
+    return true;
+}
+
+bool ad_parameter(context *c, span where, value *v) {
+    if (v->index == 0 || !ad_recording(c) || !floating_leaf(v)) return true;
+    return refresh(c, OP_identity, where, v);
+}
+
+static bool boundary(context *c, op_id op, uint8_t handlers, span where, value *v) {
+    if (handlers == 0 || !ad_recording(c) || !floating_leaf(v)) return true;
+    uint32_t before = tape_top(c->tape);
+    if (v->index != 0 && !refresh(c, op, where, v)) return false;
+    if (v->index < before && !tape_fresh(c->tape, (uint16_t)op, v->index, handlers, where, v)) {
+        return false;
+    }
+    tape_record(c->tape, v->index)->handlers |= handlers;
+    return true;
+}
+
+bool ad_join(context *c, uint8_t handlers, span where, value *v) {
+    return boundary(c, OP_identity, handlers, where, v);
+}
+
+bool ad_carry(context *c, uint8_t handlers, span where, value *v) {
+    return boundary(c, OP_carry, handlers, where, v);
+}
+
+bool ad_branch(context *c, int results, uint32_t tag, const value *const *reads, int count, span where) {
+    if (!ad_recording(c)) return true;
+    return tape_note_region(c->tape, RECORD_BRANCH, (uint8_t)results, 0, tag, reads, count, where);
+}
+
+bool ad_loop(context *c, uint32_t first, int results, uint64_t trips, const value *const *reads, int count,
+             span where) {
+    if (!ad_recording(c)) return true;
+    return tape_note_region(c->tape, RECORD_LOOP, (uint8_t)results, first, (uint32_t)trips, reads, count,
+                            where);
+}
+
+bool ad_custom(context *c, const ad_applier *applier, const value *rule, const char *name,
+               const value *args, int count, span where, value *result) {
+    if (!ad_handling(c)) return true;
+    uint8_t handlers = 0;
+    bool active = false;
+    for (int k = 0; k < count; k++) {
+        if (!floating_leaf(&args[k])) continue;
+        active |= args[k].index != 0;
+        handlers |= tape_active(c->tape, args[k].index);
+    }
+    if (!active) return true;
+    if (c->tape->forward_depth > 0) {
+        error_set(&c->err, ERROR_K0701, where,
+                  "`%s` has a reverse rule (@vjp) and no forward one, so forwardMode cannot pass it", name);
+        error_help(&c->err, "give `%s` a @jvp rule, or differentiate with reverseMode", name);
+        return false;
+    }
+    if (handlers == 0) return true;
+    op_call call = {.op = OP_custom, .n = (uint8_t)count, .in = args, .where = where};
+    if (!tape_note_custom(c->tape, &call, *rule, handlers, result)) return false;
+    c->tape->applier = applier;
+    return true;
+}

@@ -1,0 +1,263 @@
+/* The forward handler: each op's result gets a tangent, kept in a table by the value's tape index. */
+#include "ad/ad.h"
+
+#include <string.h>
+
+#include "ad/performer.h"
+
+static bool forward_perform(context *c, handler *h, const op_call *call, value *out);
+
+static const value *tangent_of(const forward_scope *s, uint32_t index) {
+    if (index < s->base || index - s->base >= s->capacity) return NULL;
+    const value *t = &s->tangent[index - s->base];
+    return t->kind == VALUE_NONE ? NULL : t;
+}
+
+/* Takes over v. */
+static bool set_tangent(context *c, forward_scope *s, uint32_t index, value v) {
+    uint32_t place = index - s->base;
+    if (place >= s->capacity) {
+        uint32_t capacity = s->capacity ? s->capacity : 64;
+        while (capacity <= place) capacity *= 2;
+        value *grown = resize(c, s->tangent, s->capacity * sizeof *grown, capacity * sizeof *grown);
+        if (grown == NULL) {
+            value_release(c, v);
+            return false;
+        }
+        for (uint32_t i = s->capacity; i < capacity; i++) grown[i] = value_none();
+        s->tangent = grown;
+        s->capacity = capacity;
+    }
+    value_release(c, s->tangent[place]);
+    s->tangent[place] = v;
+    return true;
+}
+
+bool forward_enter(context *c, forward_scope *s) {
+    tape *t = tape_of(c);
+    if (t == NULL) return false;
+    *s = (forward_scope){
+        .h = {.outer = c->top, .perform = forward_perform},
+        .base = tape_top(t),
+    };
+    t->forward_depth++;
+    c->top = &s->h;
+    return true;
+}
+
+bool forward_parameter(context *c, forward_scope *s, const value *tangent, span where, value *v) {
+    value fresh = value_none();
+    if (v->index != 0) {
+        op_call call = {.op = OP_identity, .n = 1, .in = v, .where = where};
+        if (!door_perform_at(c, s->h.outer, &call, &fresh)) return false;
+    } else {
+        fresh = value_retain(*v);
+    }
+    if (fresh.index < s->base && !tape_fresh(c->tape, RECORD_INPUT, 0, 0, where, &fresh)) {
+        value_release(c, fresh);
+        return false;
+    }
+    value_release(c, *v);
+    *v = fresh;
+    return set_tangent(c, s, fresh.index, value_retain(*tangent));
+}
+
+/* ---- one op ---- */
+
+typedef struct pushed {
+    forward_scope *s;
+    const op_call *call;
+    const value *out;
+    term in[ARITY_MANY], tangent[ARITY_MANY];
+    op_type in_type[ARITY_MANY];
+    int64_t sizes[ARITY_MANY];
+    performer p;
+} pushed;
+
+static void read_operands(pushed *u) {
+    const op_attrs *attrs = u->call->attrs;
+    for (int k = 0; k < u->call->n; k++) {
+        const value *v = &u->call->in[k];
+        uint8_t ones = attrs != NULL && k < 3 ? attrs->ones[k] : 0;
+        u->in[k] = u->call->n <= 3 ? performer_add(&u->p, v, ones) : TERM_NONE;
+        u->in_type[k] = value_type(v);
+        const value *t = tangent_of(u->s, v->index);
+        u->tangent[k] = t == NULL ? TERM_NONE : performer_add(&u->p, t, ones);
+    }
+}
+
+/* The result's tangent; NONE where the rule gives none. */
+static bool push_forward(context *c, pushed *u, value *out) {
+    performer_init(&u->p, c);
+    u->p.at = u->s->h.outer;
+    u->p.where = u->call->where;
+    read_operands(u);
+    rule_site site = {
+        .attrs = u->call->attrs,
+        .n = u->call->n,
+        .in_type = u->in_type,
+        .out_type = value_type(u->out),
+        .in = u->in,
+        .tangent = u->tangent,
+        .sizes = u->sizes,
+    };
+    if (site.n <= 3) {
+        static const uint8_t no_ones[3];
+        const uint8_t *ones = site.attrs != NULL ? site.attrs->ones : no_ones;
+        site.out_ones = rules_result_ones(u->call->op, site.attrs, site.n, u->in_type, ones, &site.out_type);
+    }
+    site.out = performer_add(&u->p, u->out, site.out_ones);
+    term t = rules_jvp(&u->p.b, u->call->op, &site);
+    bool ok = !u->p.b.failed;
+    *out = ok && t >= 0 ? value_retain(*performer_value(&u->p, t)) : value_none();
+    performer_clear(&u->p);
+    return ok;
+}
+
+/* A concat of many operands: the tangents are joined as the operands are, zeros for those without. */
+static bool push_concat(context *c, forward_scope *s, const op_call *call, value *out) {
+    value *in = take(c, call->n * sizeof *in);
+    if (in == NULL) return false;
+    int made = 0;
+    bool ok = true;
+    for (; made < call->n && ok; made++) {
+        const value *v = &call->in[made];
+        const value *t = tangent_of(s, v->index);
+        if (t != NULL) {
+            in[made] = value_retain(*t);
+            continue;
+        }
+        op_attrs attrs = {.rank = (uint8_t)value_rank(v), .dtype = v->dtype};
+        if (v->kind == VALUE_TENSOR) memcpy(attrs.dims, v->as.t->dims, sizeof attrs.dims);
+        value zero = value_number((dtype)v->dtype, 0.0);
+        op_call full = {.op = OP_full, .n = 1, .attrs = &attrs, .in = &zero, .where = call->where};
+        ok = door_perform_at(c, s->h.outer, &full, &in[made]);
+        if (!ok) break;
+    }
+    op_call joined = {.op = call->op, .n = call->n, .attrs = call->attrs, .in = in, .where = call->where};
+    ok = ok && door_perform_at(c, s->h.outer, &joined, out);
+    for (int k = 0; k < made; k++) value_release(c, in[k]);
+    give_back(c, in, call->n * sizeof *in);
+    return ok;
+}
+
+static bool has_tangent(const forward_scope *s, const op_call *call) {
+    for (int k = 0; k < call->n; k++) {
+        if (tangent_of(s, call->in[k].index) != NULL) return true;
+    }
+    return false;
+}
+
+static bool forward_perform(context *c, handler *h, const op_call *call, value *out) {
+    forward_scope *s = (forward_scope *)h;
+    if (op_table[call->op].rule == OP_RULE_NONE || !has_tangent(s, call)) {
+        return door_perform_at(c, h->outer, call, out);
+    }
+    op_call careful = *call;
+    careful.spent = 0;
+    if (!door_perform_at(c, h->outer, &careful, out)) return false;
+    if (!dtype_floating(out->dtype)) return true;
+    value tangent = value_none();
+    bool ok;
+    if (op_table[call->op].arity == ARITY_MANY) {
+        ok = push_concat(c, s, call, &tangent);
+    } else {
+        pushed u;
+        u.s = s;
+        u.call = call;
+        u.out = out;
+        ok = push_forward(c, &u, &tangent);
+    }
+    if (ok && tangent.kind != VALUE_NONE) {
+        ok = out->index >= s->base || tape_fresh(c->tape, RECORD_INPUT, 0, 0, call->where, out);
+        if (ok) {
+            ok = set_tangent(c, s, out->index, tangent);
+        } else {
+            value_release(c, tangent);
+        }
+    }
+    if (!ok) value_release(c, *out);
+    return ok;
+}
+
+/* ---- leaving ---- */
+
+void forward_abandon(context *c, forward_scope *s) {
+    c->top = s->h.outer;
+    c->tape->forward_depth--;
+    for (uint32_t i = 0; i < s->capacity; i++) value_release(c, s->tangent[i]);
+    give_back(c, s->tangent, s->capacity * sizeof *s->tangent);
+    s->tangent = NULL;
+    s->capacity = 0;
+    if (!ad_handling(c)) tape_truncate(c->tape, s->base);
+}
+
+bool forward_leave(context *c, forward_scope *s, value *primal, span where, value *tangent) {
+    const value *t = tangent_of(s, primal->index);
+    bool ok = true;
+    if (t != NULL) {
+        *tangent = value_retain(*t);
+    } else {
+        value zero = value_number((dtype)primal->dtype, 0.0);
+        op_attrs attrs = {.rank = (uint8_t)value_rank(primal), .dtype = primal->dtype};
+        if (primal->kind == VALUE_TENSOR) memcpy(attrs.dims, primal->as.t->dims, sizeof attrs.dims);
+        op_call full = {.op = OP_full, .n = 1, .attrs = &attrs, .in = &zero, .where = where};
+        if (attrs.rank == 0) {
+            *tangent = zero;
+        } else {
+            ok = door_perform_at(c, s->h.outer, &full, tangent);
+        }
+    }
+    forward_abandon(c, s);
+    if (ok && !ad_handling(c)) primal->index = 0;
+    return ok;
+}
+
+/* ---- forgetting the dead ---- */
+
+static void move_tangent(context *c, handler *h, uint32_t from, uint32_t to) {
+    if (h->perform != forward_perform) return;
+    forward_scope *s = (forward_scope *)h;
+    if (from < s->base || from - s->base >= s->capacity || from == to) return;
+    value_release(c, s->tangent[to - s->base]);
+    s->tangent[to - s->base] = s->tangent[from - s->base];
+    s->tangent[from - s->base] = value_none();
+}
+
+static void drop_tangents(context *c, handler *h, uint32_t from, uint32_t top) {
+    if (h->perform != forward_perform) return;
+    forward_scope *s = (forward_scope *)h;
+    for (uint32_t i = from < s->base ? s->base : from; i < top && i - s->base < s->capacity; i++) {
+        value_release(c, s->tangent[i - s->base]);
+        s->tangent[i - s->base] = value_none();
+    }
+}
+
+/* The live value with the smallest index at or behind `from`, or 0. */
+static uint32_t next_live(value *const *values, int count, uint32_t from) {
+    uint32_t least = 0;
+    for (int i = 0; i < count; i++) {
+        uint32_t index = values[i]->index;
+        if (index >= from && (least == 0 || index < least)) least = index;
+    }
+    return least;
+}
+
+enum { RECLAIM_MOST = 64 };     /* values kept; with more the records simply stay */
+
+void ad_reclaim(context *c, uint32_t mark, value *const *values, int count) {
+    if (!ad_handling(c) || ad_recording(c) || count > RECLAIM_MOST) return;
+    tape *t = c->tape;
+    uint32_t shapes[RECLAIM_MOST];
+    uint32_t top = tape_top(t), kept = 0;
+    for (uint32_t from = mark; (from = next_live(values, count, from)) != 0; from++) {
+        uint32_t to = mark + kept;
+        shapes[kept++] = tape_record(t, from)->shape;
+        for (handler *h = c->top; h != NULL; h = h->outer) move_tangent(c, h, from, to);
+        for (int i = 0; i < count; i++) {
+            if (values[i]->index == from) values[i]->index = to;
+        }
+    }
+    for (handler *h = c->top; h != NULL; h = h->outer) drop_tangents(c, h, mark + kept, top);
+    tape_compact(t, mark, shapes, kept);
+}

@@ -1,0 +1,139 @@
+/* Performing the ops that rules name. */
+#include "ad/performer.h"
+
+#include <string.h>
+
+op_type value_type(const value *v) {
+    op_type type = {.dtype = v->dtype, .rank = (uint8_t)value_rank(v)};
+    if (v->kind == VALUE_TENSOR) memcpy(type.dims, v->as.t->dims, sizeof type.dims);
+    return type;
+}
+
+static term fail(performer *p) {
+    p->b.failed = true;
+    return TERM_NONE;
+}
+
+static term place(performer *p, value v, bool owned, uint8_t ones) {
+    if (p->count == PERFORMER_TERMS) {
+        if (owned) value_release(p->b.c, v);
+        error_set(&p->b.c->err, ERROR_K0901, p->where, "a rule makes too many terms");
+        return fail(p);
+    }
+    performed *t = &p->term[p->count];
+    t->v = v;
+    t->owned = owned;
+    t->typed = false;
+    t->ones = ones;
+    return p->count++;
+}
+
+term performer_add(performer *p, const value *v, uint8_t ones) {
+    return place(p, *v, false, ones);
+}
+
+const value *performer_value(const performer *p, term t) { return &p->term[t].v; }
+
+static const op_type *term_type(builder *b, term t) {
+    performer *p = (performer *)b;
+    static const op_type nothing;
+    if (t < 0) return &nothing;
+    performed *e = &p->term[t];
+    if (!e->typed) e->type = value_type(&e->v);
+    e->typed = true;
+    return &e->type;
+}
+
+static uint8_t term_ones(builder *b, term t) {
+    return t < 0 ? 0 : ((performer *)b)->term[t].ones;
+}
+
+static term perform_op(builder *b, op_id op, const op_attrs *attrs, int n, const term *in) {
+    performer *p = (performer *)b;
+    if (b->failed) return TERM_NONE;
+    value operand[3];
+    op_type type[3];
+    uint8_t ones[3];
+    if (n > (int)COUNT_OF(operand)) {
+        error_set(&b->c->err, ERROR_K0901, p->where, "a rule performs an op on too many terms");
+        return fail(p);
+    }
+    for (int k = 0; k < n; k++) {
+        if (in[k] < 0) {
+            error_set(&b->c->err, ERROR_K0901, p->where, "the rule behind %s reads a term it has not",
+                      op_table[op].name);
+            return fail(p);
+        }
+        operand[k] = p->term[in[k]].v;
+        type[k] = *term_type(b, in[k]);
+        ones[k] = p->term[in[k]].ones;
+    }
+    op_call call = {.op = op, .n = (uint8_t)n, .attrs = attrs, .in = operand, .where = p->where};
+    value out;
+    if (!door_perform_at(b->c, p->at, &call, &out)) return fail(p);
+    op_type result = value_type(&out);
+    uint8_t result_ones = rules_result_ones(op, attrs, n, type, ones, &result);
+    return place(p, out, true, result_ones);
+}
+
+static term perform_number(builder *b, dtype t, double x) {
+    if (b->failed) return TERM_NONE;
+    return place((performer *)b, value_number(t, x), false, 0);
+}
+
+static term perform_count(builder *b, const op_type *of, uint8_t axes, dtype t) {
+    double entries = 1;
+    for (int i = 0; i < of->rank; i++) {
+        if (axes & (1u << i)) entries *= (double)of->dims[i];
+    }
+    return perform_number(b, t, entries);
+}
+
+static void contribute(builder *b, int k, term t) {
+    performer *p = (performer *)b;
+    if (b->failed || t < 0) return;
+    performed *e = &p->term[t];
+    if (!p->sink(p->self, k, &e->v, e->owned)) fail(p);
+}
+
+static void contribute_into(builder *b, int k, op_id op, const op_attrs *attrs, int n,
+                            const term *rest) {
+    performer *p = (performer *)b;
+    if (b->failed) return;
+    value operand[2];
+    for (int i = 0; i < n && i < 2; i++) {
+        if (rest[i] < 0) {
+            fail(p);
+            return;
+        }
+        operand[i] = p->term[rest[i]].v;
+    }
+    if (!p->sink_into(p->self, k, op, attrs, n, operand)) fail(p);
+}
+
+void performer_init(performer *p, context *c) {
+    p->b = (builder){
+        .c = c,
+        .op = perform_op,
+        .number = perform_number,
+        .count = perform_count,
+        .contribute = contribute,
+        .contribute_into = contribute_into,
+        .type = term_type,
+        .ones = term_ones,
+    };
+    p->at = NULL;
+    p->where = (span){0, 0};
+    p->count = 0;
+    p->sink = NULL;
+    p->sink_into = NULL;
+    p->self = NULL;
+}
+
+void performer_clear(performer *p) {
+    for (int i = 0; i < p->count; i++) {
+        if (p->term[i].owned) value_release(p->b.c, p->term[i].v);
+    }
+    p->count = 0;
+    p->b.failed = false;
+}

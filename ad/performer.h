@@ -1,0 +1,43 @@
+/* The builder that performs: rules' ops go through the door at a given handler. */
+#ifndef KINA_PERFORMER_H
+#define KINA_PERFORMER_H
+
+#include "ad/builder.h"
+#include "runtime/door.h"
+#include "runtime/value.h"
+
+enum { PERFORMER_TERMS = 96 };  /* more than any rule makes */
+
+typedef struct performed {
+    value v;
+    bool owned;                 /* released by performer_clear */
+    bool typed;                 /* type is filled in */
+    uint8_t ones;
+    op_type type;
+} performed;
+
+typedef struct performer performer;
+struct performer {
+    builder b;                  /* first: rules see this */
+    handler *at;                /* where ops are performed */
+    span where;
+    int count;
+    performed term[PERFORMER_TERMS];
+    /* Where contributions go; NULL for a forward rule. v is borrowed, and may be reused when `spent`. */
+    bool (*sink)(void *self, int k, const value *v, bool spent);
+    bool (*sink_into)(void *self, int k, op_id op, const op_attrs *attrs, int n, const value *rest);
+    void *self;
+};
+
+void performer_init(performer *p, context *c);
+/* A term for a borrowed value. */
+term performer_add(performer *p, const value *v, uint8_t ones);
+/* Releases all terms and forgets a failure. */
+void performer_clear(performer *p);
+/* The value of a term (owned by the performer); t is not TERM_NONE. */
+const value *performer_value(const performer *p, term t);
+
+/* What a rule may know of an op's result and operands without their elements. */
+op_type value_type(const value *v);
+
+#endif

@@ -1,0 +1,152 @@
+/* The reverse handler: it records what active values go through; leaving it sweeps the tape backward. */
+#include "ad/ad.h"
+
+#include <string.h>
+
+#include "ad/sweep.h"
+
+/* Elementwise rules are cotangent * partial. Where no other handler is outside, the partials of an op on
+ * numbers are plain numbers already when it is recorded; storing them gives the sweep's bits. */
+static bool note_scalar(context *c, reverse_scope *s, const op_call *call, uint8_t handlers, value *out) {
+    performer p;
+    performer_init(&p, c);
+    p.at = s->h.outer;
+    p.where = call->where;
+    term in[3];
+    op_type in_type[3];
+    for (int k = 0; k < call->n; k++) {
+        in[k] = performer_add(&p, &call->in[k], 0);
+        in_type[k] = (op_type){.dtype = call->in[k].dtype};
+    }
+    rule_site site = {
+        .attrs = call->attrs,
+        .n = call->n,
+        .in_type = in_type,
+        .out_type = {.dtype = out->dtype},
+        .in = in,
+        .out = performer_add(&p, out, 0),
+    };
+    double partial[2] = {0, 0};
+    for (int k = 0; k < call->n && !p.b.failed; k++) {
+        if (call->in[k].index == 0) continue;
+        term t = rule_table[call->op].partial(&p.b, &site, k);
+        if (t == TERM_ONE) {
+            partial[k] = 1;
+        } else if (t == TERM_MINUS_ONE) {
+            partial[k] = -1;
+        } else if (t >= 0) {
+            partial[k] = value_as_double(performer_value(&p, t));
+        }
+    }
+    bool ok = !p.b.failed && tape_note_scalar(c->tape, call, handlers, partial, out);
+    performer_clear(&p);
+    return ok;
+}
+
+static bool all_numbers(const op_call *call) {
+    for (int k = 0; k < call->n; k++) {
+        if (call->in[k].kind != VALUE_NUMBER) return false;
+    }
+    return true;
+}
+
+/* Operands that the rule will read must not be overwritten. */
+static uint8_t spendable(const op_call *call) {
+    const op_info *info = &op_table[call->op];
+    uint32_t needs = 0;
+    if (info->arity != ARITY_MANY) {
+        for (int k = 0; k < call->n; k++) {
+            if (call->in[k].index != 0) needs |= info->needs >> (8 * k);
+        }
+    }
+    return call->spent & (uint8_t)~(needs & 7u);
+}
+
+static bool reverse_perform(context *c, handler *h, const op_call *call, value *out) {
+    reverse_scope *s = (reverse_scope *)h;
+    tape *t = c->tape;
+    const op_info *info = &op_table[call->op];
+    if (info->rule == OP_RULE_NONE) return door_perform_at(c, h->outer, call, out);
+    uint8_t handlers = 0;
+    for (int k = 0; k < call->n; k++) handlers |= tape_active(t, call->in[k].index);
+    op_call careful = *call;
+    if (handlers != 0) careful.spent = spendable(call);
+    if (!door_perform_at(c, h->outer, &careful, out)) return false;
+    if (!(handlers & s->bit) || !dtype_floating(out->dtype)) return true;
+    if (out->index != 0) return true;
+    bool ok;
+    if (s->alone && info->rule == OP_RULE_PARTIAL && call->n <= 2 && all_numbers(call)) {
+        ok = note_scalar(c, s, call, handlers, out);
+    } else {
+        ok = tape_note(t, call, handlers, out);
+    }
+    if (!ok) value_release(c, *out);
+    return ok;
+}
+
+bool reverse_enter(context *c, reverse_scope *s) {
+    tape *t = tape_of(c);
+    if (t == NULL) return false;
+    int slot = t->depth < TAPE_HANDLERS ? t->depth : TAPE_HANDLERS - 1;
+    *s = (reverse_scope){
+        .h = {.outer = c->top, .perform = reverse_perform},
+        .mark = tape_top(t),
+        .body = tape_top(t),
+        .bit = (uint8_t)(1u << slot),
+        .alone = c->top->outer == NULL,
+    };
+    if (t->depth < TAPE_HANDLERS) t->mark[slot] = s->mark;
+    t->depth++;
+    c->top = &s->h;
+    return true;
+}
+
+bool reverse_parameter(context *c, reverse_scope *s, span where, value *v) {
+    tape *t = c->tape;
+    value fresh;
+    if (v->index != 0) {
+        op_call call = {.op = OP_identity, .n = 1, .in = v, .where = where};
+        if (!door_perform_at(c, s->h.outer, &call, &fresh)) return false;
+    } else {
+        fresh = value_retain(*v);
+        fresh.index = 0;
+    }
+    if (fresh.index < s->mark && !tape_fresh(t, RECORD_INPUT, 0, 0, where, &fresh)) {
+        value_release(c, fresh);
+        return false;
+    }
+    tape_record(t, fresh.index)->handlers |= s->bit;
+    value_release(c, *v);
+    *v = fresh;
+    s->body = tape_top(t);
+    return true;
+}
+
+/* Off the stack; the records stay. */
+static void take_off(context *c, reverse_scope *s) {
+    c->top = s->h.outer;
+    c->tape->depth--;
+}
+
+/* With no handler left nothing can refer to the records any more. */
+static void forget(context *c, reverse_scope *s) {
+    if (!ad_handling(c)) tape_truncate(c->tape, s->mark);
+}
+
+void reverse_abandon(context *c, reverse_scope *s) {
+    take_off(c, s);
+    forget(c, s);
+}
+
+bool reverse_leave(context *c, reverse_scope *s, value *primal, const value *seed, const value *parameter,
+                   int count, span where, value *gradients) {
+    bool outermost = c->tape->depth == 1;
+    int64_t start = outermost ? monotonic_nanoseconds() : 0;
+    c->top = s->h.outer;
+    bool ok = sweep_run(c, s, primal, seed, parameter, count, where, gradients);
+    c->tape->depth--;
+    forget(c, s);
+    if (!ad_handling(c)) primal->index = 0;
+    if (outermost) c->stats.seconds_backward += (double)(monotonic_nanoseconds() - start) * 1e-9;
+    return ok;
+}

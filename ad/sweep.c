@@ -1,0 +1,358 @@
+/* The backward sweep: from the last record to the handler's mark, one adjoint per active value. With no
+ * handler outside it frees each record, what it saved and its adjoint as it passes. */
+#include "ad/sweep.h"
+
+#include <string.h>
+
+typedef struct sweep {
+    context *c;
+    tape *t;
+    reverse_scope *scope;
+    pile adjoint;               /* of record mark + i: a value, NONE while absent */
+    bool frees_records;         /* no handler outside */
+    bool frees_saved;           /* no reverse handler outside */
+    uint32_t dead_from;         /* records from here on belong to a loop without a live result */
+    uint32_t at;                /* the record being swept */
+    performer p;
+} sweep;
+
+/* ---- adjoints ---- */
+
+static value *adjoint_of(sweep *s, uint32_t index) {
+    return pile_at(&s->adjoint, index - s->scope->mark);
+}
+
+static bool wanted(const sweep *s, uint32_t index) {
+    return index >= s->scope->mark && index != 0 && (tape_record(s->t, index)->handlers & s->scope->bit);
+}
+
+static bool perform(sweep *s, op_id op, const op_attrs *attrs, int n, const value *in, uint8_t spent,
+                    value *out) {
+    op_call call = {.op = op, .n = (uint8_t)n, .spent = spent, .attrs = attrs, .in = in, .where = s->p.where};
+    return door_perform(s->c, &call, out);
+}
+
+/* A number or tensor of one value, of a record's shape. */
+static bool filled(sweep *s, const op_type *shape, double x, value *out) {
+    value number = value_number((dtype)shape->dtype, x);
+    if (shape->rank == 0) {
+        *out = number;
+        return true;
+    }
+    op_attrs attrs = {.rank = shape->rank, .dtype = shape->dtype};
+    memcpy(attrs.dims, shape->dims, sizeof attrs.dims);
+    return perform(s, OP_full, &attrs, 1, &number, 0, out);
+}
+
+static bool zeros_for(sweep *s, uint32_t index, value *out) {
+    return filled(s, tape_shape(s->t, tape_record(s->t, index)), 0.0, out);
+}
+
+/* Rule 3: an absent adjoint of an active value becomes +0.0. */
+static bool zero_if_absent(sweep *s, uint32_t index) {
+    if (!wanted(s, index)) return true;
+    value *slot = adjoint_of(s, index);
+    return slot->kind != VALUE_NONE || zeros_for(s, index, slot);
+}
+
+static bool accumulate(sweep *s, uint32_t index, const value *v, bool spent) {
+    value *slot = adjoint_of(s, index);
+    if (slot->kind == VALUE_NONE) {
+        *slot = value_retain(*v);
+        return true;
+    }
+    value in[2] = {*slot, *v}, sum;
+    if (!perform(s, OP_add, NULL, 2, in, (uint8_t)(1 | (spent ? 2 : 0)), &sum)) return false;
+    value_release(s->c, *slot);
+    *slot = sum;
+    return true;
+}
+
+/* Adds by an op whose first operand is the accumulator. */
+static bool accumulate_into(sweep *s, uint32_t index, op_id op, const op_attrs *attrs, int n,
+                            const value *rest) {
+    value *slot = adjoint_of(s, index);
+    value sum;
+    if (slot->kind == VALUE_NONE && op == OP_matmul_add) {
+        return perform(s, OP_matmul, NULL, n, rest, 0, slot);
+    }
+    if (slot->kind == VALUE_NONE && !zeros_for(s, index, slot)) return false;
+    value in[3] = {*slot};
+    for (int i = 0; i < n && i < 2; i++) in[i + 1] = rest[i];
+    if (!perform(s, op, attrs, n + 1, in, 1, &sum)) return false;
+    value_release(s->c, *slot);
+    *slot = sum;
+    return true;
+}
+
+/* ---- one record ---- */
+
+static bool sink(void *self, int k, const value *v, bool spent) {
+    sweep *s = self;
+    return accumulate(s, record_operand(s->t, tape_record(s->t, s->at), k), v, spent);
+}
+
+static bool sink_into(void *self, int k, op_id op, const op_attrs *attrs, int n, const value *rest) {
+    sweep *s = self;
+    return accumulate_into(s, record_operand(s->t, tape_record(s->t, s->at), k), op, attrs, n, rest);
+}
+
+enum { FEW = 8 };
+
+/* Operands' types, wishes and sizes of a record; on the stack when few. */
+typedef struct operands {
+    op_type *type, few_types[FEW];
+    bool *wants, few_wants[FEW];
+    int64_t *sizes, few_sizes[FEW];
+    int n;
+} operands;
+
+static bool operands_read(sweep *s, const record *r, operands *o) {
+    o->n = r->n;
+    o->type = o->few_types;
+    o->wants = o->few_wants;
+    o->sizes = o->few_sizes;
+    if (o->n > FEW) {
+        size_t each = sizeof *o->type + sizeof *o->sizes + sizeof *o->wants;
+        char *block = take(s->c, each * (size_t)o->n);
+        if (block == NULL) return false;
+        o->type = (op_type *)(void *)block;
+        o->sizes = (int64_t *)(void *)(o->type + o->n);
+        o->wants = (bool *)(o->sizes + o->n);
+    }
+    for (int k = 0; k < o->n; k++) {
+        uint32_t index = record_operand(s->t, r, k);
+        o->wants[k] = wanted(s, index);
+        o->type[k] = index != 0 ? *tape_shape(s->t, tape_record(s->t, index)) : (op_type){0};
+    }
+    return true;
+}
+
+static void operands_close(sweep *s, operands *o) {
+    if (o->n > FEW) {
+        give_back(s->c, o->type,
+                  (sizeof *o->type + sizeof *o->sizes + sizeof *o->wants) * (size_t)o->n);
+    }
+}
+
+/* The saved values as terms: operands in[0..2], the result, and the sizes of a concat. */
+static term read_saved(sweep *s, const record *r, term in[3], operands *o) {
+    uint32_t place = r->u.op.saved;
+    for (int k = 0; k < 3; k++) {
+        in[k] = TERM_NONE;
+        if (!(r->saves & (NEED_IN0 << k))) continue;
+        in[k] = performer_add(&s->p, tape_saved(s->t, place++), r->u.op.attrs ? r->u.op.attrs->ones[k] : 0);
+    }
+    term out = TERM_NONE;
+    if (r->saves & NEED_OUT) out = performer_add(&s->p, tape_saved(s->t, place++), 0);
+    if (r->saves & NEED_SIZES) {
+        for (int k = 0; k < r->n; k++) o->sizes[k] = tape_saved(s->t, place++)->as.i64;
+    }
+    return out;
+}
+
+static bool sweep_op(sweep *s, const record *r, const value *d) {
+    operands o;
+    if (!operands_read(s, r, &o)) return false;
+    term in[3];
+    rule_site site = {
+        .attrs = r->u.op.attrs,
+        .n = r->n,
+        .in_type = o.type,
+        .out_type = *tape_shape(s->t, r),
+        .in = in,
+        .wants = o.wants,
+        .sizes = o.sizes,
+    };
+    static const uint8_t no_ones[3];
+    const uint8_t *ones = site.attrs != NULL ? site.attrs->ones : no_ones;
+    if (r->n <= 3) {
+        site.out_ones = rules_result_ones((op_id)r->op, site.attrs, r->n, o.type, ones, &site.out_type);
+    }
+    site.out = read_saved(s, r, in, &o);
+    if (site.out >= 0) s->p.term[site.out].ones = site.out_ones;
+    site.d = performer_add(&s->p, d, site.out_ones);
+    rules_vjp(&s->p.b, (op_id)r->op, &site);
+    bool ok = !s->p.b.failed;
+    performer_clear(&s->p);
+    operands_close(s, &o);
+    return ok;
+}
+
+static bool sweep_scalar(sweep *s, const record *r, const value *d) {
+    for (int k = 0; k < r->n; k++) {
+        if (!wanted(s, r->in[k])) continue;
+        value v = *d;
+        v.index = 0;
+        if (d->dtype == DT_F64) {
+            v.as.f64 = d->as.f64 * r->u.partial[k];
+        } else {
+            v.as.f32 = d->as.f32 * (float)r->u.partial[k];
+        }
+        value *slot = adjoint_of(s, r->in[k]);
+        if (slot->kind == VALUE_NONE) {
+            *slot = v;
+        } else if (d->dtype == DT_F64) {
+            slot->as.f64 += v.as.f64;
+        } else {
+            slot->as.f32 += v.as.f32;
+        }
+    }
+    return true;
+}
+
+/* Hands the cotangents that a custom rule returned to the floating operands that want them. */
+static bool custom_contributions(sweep *s, const record *r, const value *answer) {
+    int next = 0;
+    for (int k = 0; k < r->n; k++) {
+        const value *arg = tape_saved(s->t, r->u.op.saved + (uint32_t)k);
+        bool floating = (arg->kind == VALUE_NUMBER || arg->kind == VALUE_TENSOR) && dtype_floating(arg->dtype);
+        if (!floating) continue;
+        const value *v = answer->kind == VALUE_TUPLE ? &answer->as.tuple->item[next] : answer;
+        next++;
+        uint32_t index = record_operand(s->t, r, k);
+        if (wanted(s, index) && !accumulate(s, index, v, false)) return false;
+    }
+    return true;
+}
+
+static bool sweep_custom(sweep *s, const record *r, const value *d) {
+    int count = r->n + 2;
+    value *args = take(s->c, (size_t)count * sizeof *args);
+    if (args == NULL) return false;
+    for (int k = 0; k <= r->n; k++) args[k] = *tape_saved(s->t, r->u.op.saved + (uint32_t)k);
+    args[r->n + 1] = *d;
+    const value *rule = tape_saved(s->t, r->u.op.saved + (uint32_t)r->n + 1);
+    value answer;
+    const ad_applier *applier = s->t->applier;
+    bool ok = applier->apply(applier->self, rule, args, count, &answer);
+    give_back(s->c, args, (size_t)count * sizeof *args);
+    if (!ok) return false;
+    ok = custom_contributions(s, r, &answer);
+    value_release(s->c, answer);
+    return ok;
+}
+
+/* True when one of the n results just before this record has an adjoint. */
+static bool live(sweep *s, const record *r) {
+    for (uint32_t i = 1; i <= r->n; i++) {
+        if (wanted(s, s->at - i) && adjoint_of(s, s->at - i)->kind != VALUE_NONE) return true;
+    }
+    return false;
+}
+
+static bool sweep_region(sweep *s, const record *r) {
+    if (!live(s, r)) {
+        if (r->op == RECORD_LOOP && r->u.region.first < s->dead_from) s->dead_from = r->u.region.first;
+        return true;
+    }
+    for (uint32_t i = 0; i < r->u.region.read_count; i++) {
+        if (!zero_if_absent(s, tape_operand(s->t, r->u.region.reads + i))) return false;
+    }
+    for (uint32_t i = 1; r->op == RECORD_LOOP && i <= r->n; i++) {
+        if (!zero_if_absent(s, s->at - i)) return false;
+    }
+    return true;
+}
+
+static bool sweep_record(sweep *s) {
+    const record *r = tape_record(s->t, s->at);
+    s->p.where = r->where;
+    if (r->op == RECORD_BRANCH || r->op == RECORD_LOOP) return sweep_region(s, r);
+    if (r->op == OP_carry && s->at < s->dead_from && !zero_if_absent(s, s->at)) return false;
+    value *slot = adjoint_of(s, s->at);
+    if (slot->kind == VALUE_NONE) return true;
+    value d = *slot;
+    *slot = value_none();
+    bool ok = true;
+    if (r->op == RECORD_SCALAR) {
+        ok = sweep_scalar(s, r, &d);
+    } else if (r->op == OP_custom) {
+        ok = sweep_custom(s, r, &d);
+    } else if (r->op < OP_COUNT) {
+        ok = sweep_op(s, r, &d);
+    }
+    value_release(s->c, d);
+    return ok;
+}
+
+/* ---- the whole ---- */
+
+static bool sweep_open(sweep *s, uint32_t records) {
+    for (uint32_t i = 0; i < records; i++) {
+        value *slot = pile_push(s->c, &s->adjoint);
+        if (slot == NULL) return false;
+        *slot = value_none();
+    }
+    return true;
+}
+
+static void sweep_close(sweep *s) {
+    for (uint32_t i = 0; i < s->adjoint.count; i++) {
+        value_release(s->c, *(value *)pile_at(&s->adjoint, i));
+    }
+    pile_close(s->c, &s->adjoint);
+}
+
+static bool sweep_seed(sweep *s, const value *primal, const value *seed) {
+    value *slot = adjoint_of(s, primal->index);
+    if (seed != NULL) {
+        *slot = value_retain(*seed);
+        return true;
+    }
+    op_type shape = value_type(primal);
+    return filled(s, &shape, 1.0, slot);
+}
+
+static bool sweep_back(sweep *s) {
+    for (uint32_t top = s->scope->mark + s->adjoint.count; top > s->scope->body; top--) {
+        s->at = top - 1;
+        if ((s->at & 63) == 0 && !context_may_go_on(s->c, tape_record(s->t, s->at)->where)) return false;
+        if (s->at < s->dead_from) s->dead_from = UINT32_MAX;
+        if (!sweep_record(s)) return false;
+        if (s->frees_records) {
+            tape_truncate(s->t, s->at);
+            pile_truncate(s->c, &s->adjoint, s->at - s->scope->mark);
+        } else if (s->frees_saved) {
+            tape_unsave(s->t, tape_record(s->t, s->at));
+        }
+    }
+    return true;
+}
+
+static bool take_gradients(sweep *s, const value *parameter, int count, value *gradients) {
+    for (int i = 0; i < count; i++) {
+        value *slot = adjoint_of(s, parameter[i].index);
+        gradients[i] = *slot;
+        *slot = value_none();
+        if (gradients[i].kind == VALUE_NONE && !zeros_for(s, parameter[i].index, &gradients[i])) {
+            while (i > 0) value_release(s->c, gradients[--i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sweep_run(context *c, reverse_scope *scope, const value *primal, const value *seed,
+               const value *parameter, int count, span where, value *gradients) {
+    sweep s = {
+        .c = c,
+        .t = c->tape,
+        .scope = scope,
+        .adjoint = {.element = sizeof(value)},
+        .frees_records = scope->alone,
+        .frees_saved = c->tape->depth == 1,
+        .dead_from = UINT32_MAX,
+    };
+    performer_init(&s.p, c);
+    s.p.at = scope->h.outer;
+    s.p.where = where;
+    s.p.sink = sink;
+    s.p.sink_into = sink_into;
+    s.p.self = &s;
+    bool ok = sweep_open(&s, tape_top(s.t) - scope->mark);
+    if (ok && wanted(&s, primal->index)) ok = sweep_seed(&s, primal, seed) && sweep_back(&s);
+    ok = ok && take_gradients(&s, parameter, count, gradients);
+    sweep_close(&s);
+    return ok;
+}

@@ -1,0 +1,181 @@
+/* Code: the checked tree with everything resolved that a run need not look up: names are frame slots,
+ * builtins are op ids with their attributes, literals are values. Made by lowering (lower.h), walked by the
+ * evaluator (eval.h). Nodes live in the engine's arena; constants are released by code_release. */
+#ifndef KINA_CODE_H
+#define KINA_CODE_H
+
+#include "interp/ast.h"
+#include "runtime/value.h"
+
+typedef enum code_kind {
+    CODE_CONSTANT,
+    CODE_SLOT,
+    CODE_OP,
+    CODE_AND, CODE_OR,          /* 0-D: the right operand only when needed */
+    CODE_BLOCK,
+    CODE_IF,
+    CODE_WHILE,
+    CODE_CALL,
+    CODE_CLOSURE,
+    CODE_TUPLE,
+    CODE_PROJECT,
+    CODE_REVERSE, CODE_FORWARD,
+    CODE_INDEX,
+    CODE_CHECK,
+    CODE_DIM,                   /* a dim name as a number */
+    CODE_SIZE,                  /* dim(x, axis) */
+    CODE_SHAPE,                 /* shape(x) */
+    CODE_STOP,                  /* stop_gradient(x) */
+    CODE_DROP,
+    CODE_PRINT, CODE_ASSERT, CODE_LOAD, CODE_SAVE,
+} code_kind;
+
+typedef struct code code;
+typedef struct code_function code_function;
+
+/* Where the parts of a value go: one slot, or the items of a tuple. slot -1 with count 0: dropped. */
+typedef struct binding {
+    int slot;
+    int count;
+    struct binding *items;
+} binding;
+
+typedef struct slots {
+    int count;
+    int *slot;
+} slots;
+
+typedef struct step {
+    code *value;
+    binding *to;                /* NULL: the value is dropped */
+    slots kills;                /* slots whose values end with this step */
+} step;
+
+/* A function to call: known, with its captured values in the caller's frame, or a value. */
+typedef struct callee {
+    code_function *known;       /* NULL: `value` gives a closure */
+    slots captures;             /* known: the caller's slots, in the callee's capture order */
+    code *value;
+} callee;
+
+/* One axis of an index expression. A missing bound is NULL. */
+typedef struct index_axis {
+    bool range;
+    code *lo, *hi, *step;
+} index_axis;
+
+/* What the text says of a value's dims: per axis a slot that takes the size, or what it must equal. */
+typedef struct shape_check {
+    int rank;                   /* of this tensor; 0 with count > 0 for a tuple */
+    int bind[MAX_RANK];         /* slot or -1 */
+    code *equals[MAX_RANK];     /* evaluated after all binds; NULL: nothing to hold against */
+    int count;
+    struct shape_check *items;
+} shape_check;
+
+struct code {
+    uint8_t kind;
+    bool last;                  /* SLOT: the value is moved out */
+    uint8_t dtype;              /* DIM, LOAD */
+    uint8_t rank;               /* LOAD */
+    span where;
+    union {
+        value constant;
+        int slot;               /* SLOT, DIM */
+        struct {
+            uint16_t op;
+            uint8_t n, sizes;   /* sizes: run-time entries of attrs.dims */
+            op_attrs *attrs;    /* NULL when the op has none */
+            code **args;
+            code **size;
+        } op;
+        struct { code *a, *b; } two;    /* AND, OR */
+        struct {
+            int count;
+            step *steps;
+            code *tail;         /* NULL: () */
+            slots tail_kills;
+        } block;
+        struct {
+            code *condition, *then, *otherwise;
+            slots reads;        /* outer slots that a branch reads and that may be active */
+        } branch;
+        struct {
+            code *condition;
+            int count, take;
+            int *carry;         /* slots */
+            code **init;
+            code *body;
+            slots reads;
+            const char **names;
+        } loop;
+        struct {
+            callee callee;
+            int count;
+            code **args;
+        } call;
+        struct {
+            code_function *function;
+            slots captures;
+        } closure;
+        struct { int count; code **items; } tuple;
+        struct { code *base; uint32_t field; } project;
+        struct {
+            callee callee;
+            int count;
+            code **args;
+            bool *floating;     /* which parameters are differentiated */
+            code *seed;         /* REVERSE; NULL: ones */
+            code **tangents;    /* FORWARD: one for each floating parameter */
+            bool outermost_main;    /* the main expression's own handle: an outside seed applies */
+        } handle;
+        struct {
+            code *base;
+            int count;
+            index_axis *axes;
+            op_attrs *attrs;    /* what is fixed: ones[0] */
+        } index;
+        struct {
+            code *value;
+            shape_check *check;
+            const char *what;   /* "parameter `x`" ... for the message */
+        } check;
+        struct { code *a; int axis; } size;     /* SIZE, SHAPE, STOP, DROP */
+        struct { int count; code **items; const expr **strings; } print;    /* a string, or a value */
+        struct { code *condition; const char *message; } assert_;
+        struct { const char *path; code *value; } file;     /* LOAD, SAVE */
+    } u;
+};
+
+struct code_function {
+    const char *name;           /* "f", or "fn" for an anonymous one */
+    const fn_decl *decl;
+    int params, captures, slots;    /* slots: params first, then captures, then the rest */
+    shape_check *checks;        /* one a parameter */
+    code *body;
+    code_function *vjp;         /* the reverse rule, with its captures in this function's frame order below */
+    slots vjp_captures;         /* slots of the caller that hold the rule's captures: as this function's own
+                                   captures, so indices into the captures of this function */
+    const symbol **captured;    /* captures */
+};
+
+typedef struct code_program {
+    code_function main;         /* params 0; body is the top-level block */
+    int constant_count;
+    code **constants;           /* nodes whose value has to be released */
+    code_function **functions;
+    int function_count;
+} code_program;
+
+/* The function of a declaration, or NULL. */
+code_function *code_find(const code_program *p, const fn_decl *decl);
+
+/* A closure: a function and its captured values. The payload of VALUE_FUNCTION. */
+typedef struct closure {
+    counted head;
+    const code_function *function;
+    int count;
+    value captured[];
+} closure;
+
+#endif

@@ -1,0 +1,22 @@
+/* What the checker asks of symbolic dims beyond types.h. */
+#ifndef KINA_DIMS_H
+#define KINA_DIMS_H
+
+#include "interp/types.h"
+
+bool dims_is_symbol(const dims *d, int64_t dim);    /* one name alone, no arithmetic */
+dim_kind dims_kind(const dims *d, int64_t symbol);
+const char *dims_name(const dims *d, int64_t symbol);   /* NULL: shown as `?` */
+
+/* Symbols are numbered in order of creation; those made during a function's check are the ones with a
+ * number from a mark on. */
+uint32_t dims_symbol_number(const dims *d, int64_t symbol);
+uint32_t dims_symbol_count(const dims *d);
+
+/* The different symbols in a dim, at most room of them; returns how many were written. */
+int dims_symbols(const dims *d, int64_t dim, int64_t *out, int room);
+
+/* A constant below zero, which no size can be. */
+bool dims_below_zero(const dims *d, int64_t dim);
+
+#endif

@@ -1,0 +1,226 @@
+/* The pipeline from text to results. */
+#include "interp/engine.h"
+
+#include <string.h>
+
+#include "ad/ad.h"
+#include "interp/eval.h"
+#include "interp/lower.h"
+#include "kernels/kernel.h"
+
+void engine_init(engine *e, context *c, engine_options options) {
+    memset(e, 0, sizeof *e);
+    e->c = c;
+    e->options = options;
+    arena_init(&e->a, c);
+}
+
+void engine_close(engine *e) {
+    code_release(e->c, e->code);
+    e->code = NULL;
+    arena_close(&e->a);
+    tape_close(e->c);
+}
+
+/* ---- loading ---- */
+
+static bool source_phases(engine *e) {
+    program *p = &e->program;
+    if (!parse_program(p, &e->diags)) return false;
+    if (!check_program(p, &e->diags)) return false;
+    return own_program(p, &e->diags);
+}
+
+bool engine_load(engine *e, const char *path, const char *bytes, size_t length) {
+    if (!source_init(&e->src, &e->a, path, bytes, length)) return false;
+    names_init(&e->names, &e->a);
+    diagnostics_init(&e->diags, &e->a, &e->src);
+    e->program = (program){.a = &e->a, .names = &e->names, .src = &e->src, .dims = dims_new(&e->a)};
+    if (e->program.dims == NULL) return false;
+    bool ok = source_phases(e) && e->diags.errors == 0 && e->c->err.code == ERROR_NONE;
+    return ok;
+}
+
+bool engine_has_main(const engine *e) { return e->program.main.body->u.block.tail != NULL; }
+
+/* ---- results ---- */
+
+void results_release(context *c, results *r) {
+    for (int i = 0; i < r->count; i++) value_release(c, r->items[i].v);
+    give_back(c, r->items, (size_t)r->count * sizeof *r->items);
+    *r = (results){0};
+}
+
+static int leaf_count(const value *v) {
+    if (v->kind == VALUE_NUMBER || v->kind == VALUE_TENSOR) return 1;
+    int count = 0;
+    for (int i = 0; v->kind == VALUE_TUPLE && i < v->as.tuple->count; i++) {
+        count += leaf_count(&v->as.tuple->item[i]);
+    }
+    return count;
+}
+
+static int place_leaves(const value *v, result *at) {
+    if (v->kind == VALUE_NUMBER || v->kind == VALUE_TENSOR) {
+        at->v = value_retain(*v);
+        at->v.index = 0;
+        return 1;
+    }
+    int count = 0;
+    for (int i = 0; v->kind == VALUE_TUPLE && i < v->as.tuple->count; i++) {
+        count += place_leaves(&v->as.tuple->item[i], at + count);
+    }
+    return count;
+}
+
+/* The handle whose flat tuple an expression is, seen through blocks and calls of named functions. */
+static const expr *handle_behind(const expr *e) {
+    for (int hops = 0; e != NULL && hops < 64; hops++) {
+        if (e->kind == EXPR_HANDLE) return e;
+        if (e->kind == EXPR_BLOCK) {
+            e = e->u.block.tail;
+        } else if (e->kind == EXPR_CALL && e->u.call.builtin == NULL &&
+                   e->u.call.callee->kind == EXPR_NAME && e->u.call.callee->u.name.symbol != NULL &&
+                   e->u.call.callee->u.name.symbol->fn != NULL) {
+            e = e->u.call.callee->u.name.symbol->fn->body;
+        } else {
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+static const char *parameter_name(const expr *call, int i) {
+    const expr *f = call->u.call.callee;
+    if (call->u.call.builtin != NULL || f->kind != EXPR_NAME) return NULL;
+    const symbol *sym = f->u.name.symbol;
+    return sym != NULL && sym->fn != NULL ? sym->fn->params[i].name : NULL;
+}
+
+/* "primal", then "grad x" for each floating parameter. */
+static void name_handle(engine *e, const expr *handle, results *out) {
+    const expr *call = handle->u.handle.call;
+    if (out->count > 0) out->items[0].name = "primal";
+    if (handle->u.handle.forward) {
+        if (out->count > 1) out->items[1].name = "tangent";
+        return;
+    }
+    const type *f = call->u.call.callee->type;
+    int next = 1;
+    int count = call->u.call.builtin == NULL ? call->u.call.count : 0;
+    for (int i = 0; f != NULL && i < count && next < out->count; i++) {
+        if (!type_is_floating(f->items[i])) continue;
+        const char *name = parameter_name(call, i);
+        const char *shown = name != NULL ? arena_format(&e->a, "grad %s", name)
+                                         : arena_format(&e->a, "grad %d", next - 1);
+        if (shown != NULL) out->items[next].name = shown;
+        next++;
+    }
+}
+
+static bool results_of(engine *e, const value *v, const expr *from, results *out) {
+    int count = leaf_count(v);
+    out->count = 0;
+    out->items = take_zeroed(e->c, (size_t)count * sizeof *out->items);
+    if (out->items == NULL) return false;
+    out->count = count;
+    place_leaves(v, out->items);
+    for (int i = 0; i < count; i++) {
+        out->items[i].name = arena_format(&e->a, "%d", i);
+        if (out->items[i].name == NULL) {
+            results_release(e->c, out);
+            return false;
+        }
+    }
+    const expr *handle = handle_behind(from);
+    if (handle != NULL) name_handle(e, handle, out);
+    return true;
+}
+
+/* ---- running ---- */
+
+/* An outside seed goes to the handle that the main expression itself is. */
+static void mark_outermost(code *n) {
+    while (n != NULL && n->kind == CODE_BLOCK) n = n->u.block.tail;
+    if (n != NULL && n->kind == CODE_REVERSE) n->u.handle.outermost_main = true;
+}
+
+static bool prepare(engine *e, evaluator *ev, value **frame) {
+    if (e->code == NULL) {
+        e->code = lower_program(&e->program);
+        if (e->code == NULL) return false;
+    }
+    evaluator_init(ev, e->c, &e->options);
+    int count = e->code->main.slots;
+    *frame = take(e->c, (size_t)count * sizeof **frame);
+    if (*frame == NULL) return false;
+    for (int i = 0; i < count; i++) (*frame)[i] = value_none();
+    return true;
+}
+
+static void finish(engine *e, value *frame) {
+    values_release(e->c, frame, e->code->main.slots);
+    give_back(e->c, frame, (size_t)e->code->main.slots * sizeof *frame);
+    tape_close(e->c);
+}
+
+bool engine_run(engine *e, results *out) {
+    evaluator ev;
+    value *frame, v;
+    *out = (results){0};
+    if (!prepare(e, &ev, &frame)) return false;
+    if (e->options.seed != NULL) mark_outermost(e->code->main.body);
+    bool ok = eval(&ev, frame, e->code->main.body, &v);
+    if (ok) {
+        ok = results_of(e, &v, e->program.main.body->u.block.tail, out);
+        value_release(e->c, v);
+    }
+    finish(e, frame);
+    return ok;
+}
+
+static bool check_argument(engine *e, const fn_decl *fn, int i, const value *v) {
+    const type *want = fn->type->items[i];
+    const char *name = fn->params[i].name;
+    if (want->kind != TYPE_TENSOR) {
+        return error_set(&e->c->err, ERROR_K0502, fn->params[i].at,
+                         "the parameter `%s` of `%s` is not a tensor, so it cannot be given from outside", name,
+                         fn->name);
+    }
+    if (v->dtype == want->tensor.dtype && value_rank(v) == want->tensor.rank) return true;
+    return error_set(&e->c->err, ERROR_K0502, fn->params[i].at,
+                     "the argument `%s` is %s of rank %d, but `%s` asks for %s of rank %d", name,
+                     dtype_name((dtype)v->dtype), value_rank(v), fn->name, dtype_name((dtype)want->tensor.dtype),
+                     want->tensor.rank);
+}
+
+static bool call_in(engine *e, evaluator *ev, value *frame, const fn_decl *fn, const value *args, int count,
+                    value *out) {
+    const code_function *f = code_find(e->code, fn);
+    if (f == NULL) return error_set(&e->c->err, ERROR_K0901, fn->at, "no code for `%s`", fn->name);
+    value *own = take(e->c, (size_t)(count + f->captures) * sizeof *own);
+    if (own == NULL) return false;
+    value *captured = own + count;
+    for (int i = 0; i < count; i++) own[i] = value_retain(args[i]);
+    for (int i = 0; i < f->captures; i++) captured[i] = frame[f->captured[i]->slot];
+    bool ok = eval_call(ev, f, own, captured, false, fn->at, out);
+    give_back(e->c, own, (size_t)(count + f->captures) * sizeof *own);
+    return ok;
+}
+
+bool engine_call(engine *e, const fn_decl *fn, const value *args, int count, results *out) {
+    evaluator ev;
+    value *frame, v;
+    *out = (results){0};
+    for (int i = 0; i < count; i++) {
+        if (!check_argument(e, fn, i, &args[i])) return false;
+    }
+    if (!prepare(e, &ev, &frame)) return false;
+    bool ok = eval_steps(&ev, frame, e->code->main.body) && call_in(e, &ev, frame, fn, args, count, &v);
+    if (ok) {
+        ok = results_of(e, &v, fn->body, out);
+        value_release(e->c, v);
+    }
+    finish(e, frame);
+    return ok;
+}

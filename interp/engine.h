@@ -1,0 +1,66 @@
+/* From a program's text to its results: the whole pipeline behind one small interface, for the command
+ * line, the tests and (later) other hosts.
+ *
+ *   text -> parse -> check -> own -> lower -> evaluate
+ *
+ * Nothing runs before every source error has been found. */
+#ifndef KINA_ENGINE_H
+#define KINA_ENGINE_H
+
+#include "interp/ast.h"
+#include "runtime/value.h"
+
+/* One flattened result. */
+typedef struct result {
+    const char *name;           /* "primal", "grad x", "tangent"; "0", "1", ... where nothing better is known */
+    value v;                    /* a number or tensor, passive; owned by the results */
+} result;
+
+typedef struct results {
+    int count;
+    result *items;
+} results;
+
+typedef void (*engine_print)(void *self, const char *text, size_t length);
+
+typedef struct engine_options {
+    const char *load_folder;    /* relative paths of `load` start here; NULL: the working directory */
+    bool no_files;              /* load and save are refused (K0701) */
+    bool print_full;            /* print shows all of a long tensor */
+    engine_print print;         /* where `print` writes; NULL: nowhere */
+    void *print_self;
+    const value *seed;          /* cotangent for the outermost handle of the main expression; NULL: its own */
+} engine_options;
+
+typedef struct engine {
+    context *c;
+    engine_options options;
+    arena a;
+    source src;
+    names names;
+    program program;
+    diagnostics diags;          /* of parse, check and ownership; warnings too */
+    struct code_program *code;  /* NULL until lowered */
+} engine;
+
+/* An engine without a program. The context must outlive it and have its kernels installed. */
+void engine_init(engine *e, context *c, engine_options options);
+void engine_close(engine *e);
+
+/* Takes a program (bytes, copied) through all source phases. False when diagnostics hold an error, or when the context's
+ * error is set (out of memory, interrupt). */
+bool engine_load(engine *e, const char *path, const char *bytes, size_t length) MUST_CHECK;
+
+/* True when the program has a final expression. */
+bool engine_has_main(const engine *e);
+
+/* Runs the top-level items and the final expression. False with the context's error set. */
+bool engine_run(engine *e, results *out) MUST_CHECK;
+
+/* Runs the top-level items, then calls the top-level function `fn` on args (borrowed; numbers, tensors),
+ * whose dtypes and dims are checked like a call's: K0604-like faults come as K0502 with the parameter's name. */
+bool engine_call(engine *e, const fn_decl *fn, const value *args, int count, results *out) MUST_CHECK;
+
+void results_release(context *c, results *r);
+
+#endif

@@ -1,0 +1,294 @@
+/* Blocks, conditionals and loops. */
+#include "interp/eval.h"
+
+#include <string.h>
+
+/* ---- blocks ---- */
+
+void eval_bind(evaluator *ev, value *frame, const binding *to, value v) {
+    if (to->count > 0) {
+        for (int i = 0; i < to->count; i++) {
+            eval_bind(ev, frame, &to->items[i], value_retain(v.as.tuple->item[i]));
+        }
+        value_release(ev->c, v);
+    } else if (to->slot >= 0) {
+        value_release(ev->c, frame[to->slot]);
+        frame[to->slot] = v;
+    } else {
+        value_release(ev->c, v);
+    }
+}
+
+static void end_lives(evaluator *ev, value *frame, const slots *kills) {
+    for (int i = 0; i < kills->count; i++) {
+        value *slot = &frame[kills->slot[i]];
+        value_release(ev->c, *slot);
+        *slot = value_none();
+    }
+}
+
+enum { FEW_ITEMS = 16 };
+
+/* let (a, b) = e: the items go to their places without a tuple in between. */
+static bool eval_destructured(evaluator *ev, value *frame, const step *s) {
+    value items[FEW_ITEMS];
+    if (!eval_many(ev, frame, s->value, s->to->count, items)) return false;
+    for (int i = 0; i < s->to->count; i++) eval_bind(ev, frame, &s->to->items[i], items[i]);
+    return true;
+}
+
+static bool eval_step(evaluator *ev, value *frame, const step *s) {
+    if (s->value == NULL) return true;
+    if (s->to != NULL && s->to->count > 1 && s->to->count <= FEW_ITEMS) {
+        if (!eval_destructured(ev, frame, s)) return false;
+    } else {
+        value v;
+        if (!eval(ev, frame, s->value, &v)) return false;
+        if (s->to != NULL) {
+            eval_bind(ev, frame, s->to, v);
+        } else {
+            value_release(ev->c, v);
+        }
+    }
+    end_lives(ev, frame, &s->kills);
+    return true;
+}
+
+bool eval_steps(evaluator *ev, value *frame, const code *n) {
+    for (int i = 0; i < n->u.block.count; i++) {
+        if (!eval_step(ev, frame, &n->u.block.steps[i])) return false;
+    }
+    return true;
+}
+
+bool eval_block(evaluator *ev, value *frame, const code *n, int count, value *out) {
+    if (!eval_steps(ev, frame, n)) return false;
+    if (n->u.block.tail == NULL) {
+        *out = value_unit();
+        return true;
+    }
+    if (!eval_many(ev, frame, n->u.block.tail, count, out)) return false;
+    end_lives(ev, frame, &n->u.block.tail_kills);
+    return true;
+}
+
+/* ---- what the tape is told ---- */
+
+void value_list_add(value_list *list, const value *v) {
+    if (v->kind == VALUE_TUPLE) {
+        for (int i = 0; i < v->as.tuple->count; i++) value_list_add(list, &v->as.tuple->item[i]);
+        return;
+    }
+    if (v->kind == VALUE_FUNCTION) {
+        const closure *f = (const closure *)v->as.fn;
+        for (int i = 0; i < f->count; i++) value_list_add(list, &f->captured[i]);
+        return;
+    }
+    if (v->index == 0 || list->failed) return;
+    if (list->count == list->capacity) {
+        int wider = list->capacity ? 2 * list->capacity : 16;
+        const value **grown = resize(list->c, list->item, (size_t)list->capacity * sizeof *grown,
+                                     (size_t)wider * sizeof *grown);
+        if (grown == NULL) {
+            list->failed = true;
+            return;
+        }
+        list->item = grown;
+        list->capacity = wider;
+    }
+    list->item[list->count++] = v;
+}
+
+void value_list_close(value_list *list) {
+    give_back(list->c, list->item, (size_t)list->capacity * sizeof *list->item);
+}
+
+static value_list reads_of(evaluator *ev, value *frame, const slots *reads) {
+    value_list list = {.c = ev->c};
+    for (int i = 0; i < reads->count; i++) value_list_add(&list, &frame[reads->slot[i]]);
+    return list;
+}
+
+static bool leaf_boundary(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v) {
+    switch (kind) {
+    case BOUNDARY_PARAMETER: return ad_parameter(ev->c, where, v);
+    case BOUNDARY_JOIN: return ad_join(ev->c, handlers, where, v);
+    case BOUNDARY_CARRY: return ad_carry(ev->c, handlers, where, v);
+    }
+    return true;
+}
+
+/* A tuple is shared: its fresh leaves go into a tuple of their own. */
+static bool tuple_boundary(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v, int *leaves) {
+    const tuple *old = v->as.tuple;
+    tuple *t = tuple_new(ev->c, old->count);
+    if (t == NULL) return false;
+    value fresh = {.kind = VALUE_TUPLE, .as = {.tuple = t}};
+    for (int i = 0; i < old->count; i++) {
+        t->item[i] = value_retain(old->item[i]);
+        if (!eval_boundary(ev, kind, handlers, where, &t->item[i], leaves)) {
+            value_release(ev->c, fresh);
+            return false;
+        }
+    }
+    value_release(ev->c, *v);
+    *v = fresh;
+    return true;
+}
+
+bool eval_boundary(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v, int *leaves) {
+    if (v->kind == VALUE_TUPLE) return tuple_boundary(ev, kind, handlers, where, v, leaves);
+    bool leaf = (v->kind == VALUE_NUMBER || v->kind == VALUE_TENSOR) && dtype_floating((dtype)v->dtype);
+    if (!leaf) return true;
+    ++*leaves;
+    return leaf_boundary(ev, kind, handlers, where, v);
+}
+
+static bool all_boundaries(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v, int count,
+                           int *leaves) {
+    *leaves = 0;
+    for (int i = 0; i < count; i++) {
+        if (!eval_boundary(ev, kind, handlers, where, &v[i], leaves)) return false;
+    }
+    return true;
+}
+
+/* ---- conditionals ---- */
+
+static bool note_branch(evaluator *ev, value *frame, const code *n, bool taken, int count, value *out) {
+    value_list reads = reads_of(ev, frame, &n->u.branch.reads);
+    uint8_t handlers = reads.failed ? 0 : ad_active(ev->c, reads.item, reads.count);
+    bool ok = !reads.failed;
+    int joins = 0;
+    if (ok && handlers != 0) {
+        ok = all_boundaries(ev, BOUNDARY_JOIN, handlers, n->where, out, count, &joins) &&
+             ad_branch(ev->c, joins, taken ? 0 : 1, reads.item, reads.count, n->where);
+    }
+    value_list_close(&reads);
+    if (!ok) values_release(ev->c, out, count);
+    return ok;
+}
+
+bool eval_if(evaluator *ev, value *frame, const code *n, int count, value *out) {
+    bool taken;
+    if (!eval_condition(ev, frame, n->u.branch.condition, &taken)) return false;
+    const code *branch = taken ? n->u.branch.then : n->u.branch.otherwise;
+    if (!eval_many(ev, frame, branch, count, out)) return false;
+    return !ad_recording(ev->c) || note_branch(ev, frame, n, taken, count, out);
+}
+
+/* ---- loops ---- */
+
+typedef struct looping {
+    evaluator *ev;
+    value *frame;
+    const code *n;
+    value *next;                /* the values of the coming iteration */
+    value_list reads;
+    uint8_t handlers;           /* the loop is recorded for these */
+    uint32_t first;             /* the tape before the first carry */
+    int leaves;                 /* floating leaves of the carries */
+    uint64_t trips;
+} looping;
+
+static bool carry_over(looping *l) {
+    const code *n = l->n;
+    if (l->handlers != 0 && !all_boundaries(l->ev, BOUNDARY_CARRY, l->handlers, n->where, l->next,
+                                            n->u.loop.count, &l->leaves)) {
+        values_release(l->ev->c, l->next, n->u.loop.count);
+        return false;
+    }
+    for (int i = 0; i < n->u.loop.count; i++) {
+        value *slot = &l->frame[n->u.loop.carry[i]];
+        value_release(l->ev->c, *slot);
+        *slot = l->next[i];
+    }
+    return true;
+}
+
+static void reclaim_carries(looping *l, uint32_t mark) {
+    const code *n = l->n;
+    if (!ad_handling(l->ev->c) || ad_recording(l->ev->c)) return;
+    for (int i = 0; i < n->u.loop.count; i++) l->next[i] = l->frame[n->u.loop.carry[i]];
+    eval_reclaim(l->ev, mark, l->next, n->u.loop.count);
+    for (int i = 0; i < n->u.loop.count; i++) l->frame[n->u.loop.carry[i]] = l->next[i];
+}
+
+static bool iterate(looping *l) {
+    evaluator *ev = l->ev;
+    const code *n = l->n;
+    uint32_t mark = ad_handling(ev->c) ? tape_top(ev->c->tape) : 0;
+    for (;;) {
+        bool again;
+        if (!context_may_go_on(ev->c, n->where)) return false;
+        if (!eval_condition(ev, l->frame, n->u.loop.condition, &again)) return false;
+        if (!again) return true;
+        ev->c->stats.iterations++;
+        if (!eval_many(ev, l->frame, n->u.loop.body, n->u.loop.count, l->next)) return false;
+        if (!carry_over(l)) return false;
+        reclaim_carries(l, mark);
+        l->trips++;
+    }
+}
+
+/* What the text says may be active: everything floating that the body reads or that comes in. */
+static bool loop_open(looping *l) {
+    evaluator *ev = l->ev;
+    const code *n = l->n;
+    l->reads = reads_of(ev, l->frame, &n->u.loop.reads);
+    if (!eval_args(ev, l->frame, n->u.loop.init, n->u.loop.count, l->next)) return false;
+    if (ad_recording(ev->c)) {
+        value_list inits = {.c = ev->c};
+        for (int i = 0; i < n->u.loop.count; i++) value_list_add(&inits, &l->next[i]);
+        l->handlers = ad_active(ev->c, l->reads.item, l->reads.count) |
+                      ad_active(ev->c, inits.item, inits.count);
+        l->reads.failed |= inits.failed;
+        value_list_close(&inits);
+        l->first = tape_top(ev->c->tape);
+    }
+    if (l->reads.failed) {
+        values_release(ev->c, l->next, n->u.loop.count);
+        return false;
+    }
+    return carry_over(l);
+}
+
+/* The carried values that the context takes leave their slots; the others end here. */
+static bool loop_results(looping *l, int count, value *out) {
+    const code *n = l->n;
+    int taken = n->u.loop.take;
+    for (int i = 0; i < n->u.loop.count; i++) {
+        value *slot = &l->frame[n->u.loop.carry[i]];
+        if (i < taken) {
+            l->next[i] = *slot;
+        } else {
+            value_release(l->ev->c, *slot);
+        }
+        *slot = value_none();
+    }
+    if (count == taken) {
+        memcpy(out, l->next, (size_t)count * sizeof *out);
+        return true;
+    }
+    return eval_pack(l->ev, l->next, taken, out);
+}
+
+bool eval_while(evaluator *ev, value *frame, const code *n, int count, value *out) {
+    value few[FEW_ITEMS];
+    looping l = {.ev = ev, .frame = frame, .n = n, .next = few};
+    size_t bytes = (size_t)n->u.loop.count * sizeof *l.next;
+    if (n->u.loop.count > FEW_ITEMS && (l.next = take(ev->c, bytes)) == NULL) return false;
+    bool ok = loop_open(&l);
+    if (ok && !iterate(&l)) {
+        error_add_note(&ev->c->err, n->where, "in iteration %llu of this loop",
+                       (unsigned long long)l.trips);
+        ok = false;
+    }
+    if (ok && l.handlers != 0) {
+        ok = ad_loop(ev->c, l.first, l.leaves, l.trips, l.reads.item, l.reads.count, n->where);
+    }
+    ok = ok && loop_results(&l, count, out);
+    value_list_close(&l.reads);
+    if (l.next != few) give_back(ev->c, l.next, bytes);
+    return ok;
+}

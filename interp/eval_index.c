@@ -1,0 +1,96 @@
+/* Indexing: subscripts, static or not, become the attributes of a slice. */
+#include "interp/eval.h"
+
+#include "runtime/door.h"
+
+typedef struct slicing {
+    evaluator *ev;
+    value *frame;
+    span where;
+    int axis;
+    int64_t size;               /* of the axis */
+} slicing;
+
+static bool out_of_range(slicing *s, int64_t index) {
+    return error_set(&s->ev->c->err, ERROR_K0503, s->where, "index %lld is out of range for axis %d of size %lld",
+                     (long long)index, s->axis, (long long)s->size);
+}
+
+/* A bound as written. A negative literal counts from the end; a computed one does not. */
+static bool bound(slicing *s, const code *n, int64_t absent, int64_t *out) {
+    *out = absent;
+    if (n == NULL) return true;
+    value v;
+    if (!eval(s->ev, s->frame, n, &v)) return false;
+    *out = value_as_int(&v);
+    if (n->kind == CODE_CONSTANT && *out < 0) *out += s->size;
+    return true;
+}
+
+static bool one_index(slicing *s, const index_axis *a, op_attrs *attrs) {
+    int64_t index;
+    if (!bound(s, a->lo, 0, &index)) return false;
+    if (index < 0 || index >= s->size) return out_of_range(s, index);
+    attrs->lo[s->axis] = index;
+    attrs->dims[s->axis] = 1;
+    attrs->step[s->axis] = 1;
+    attrs->drop |= (uint8_t)(1u << s->axis);
+    return true;
+}
+
+static bool step_of(slicing *s, const index_axis *a, int64_t *out) {
+    *out = 1;
+    if (a->step == NULL) return true;
+    value v;
+    if (!eval(s->ev, s->frame, a->step, &v)) return false;
+    *out = value_as_int(&v);
+    return *out != 0 || error_set(&s->ev->c->err, ERROR_K0503, s->where, "the step of a slice cannot be 0");
+}
+
+/* lo:hi:step; without bounds the whole axis, from its end when the step is negative. */
+static bool one_range(slicing *s, const index_axis *a, op_attrs *attrs) {
+    int64_t lo, hi, by;
+    if (!step_of(s, a, &by)) return false;
+    bool down = by < 0;
+    if (!bound(s, a->lo, down ? s->size - 1 : 0, &lo) || !bound(s, a->hi, down ? -1 : s->size, &hi)) {
+        return false;
+    }
+    if (lo < 0 && !(down && s->size == 0)) return out_of_range(s, lo);
+    if (lo > s->size || (down && lo >= s->size && s->size > 0)) return out_of_range(s, lo);
+    if (hi > s->size || (hi < 0 && !(down && a->hi == NULL))) return out_of_range(s, hi);
+    int64_t span_length = down ? lo - hi : hi - lo;
+    int64_t stride = down ? -by : by;
+    int64_t count = span_length <= 0 ? 0 : (span_length - 1) / stride + 1;
+    attrs->lo[s->axis] = count == 0 ? 0 : lo;
+    attrs->dims[s->axis] = count;
+    attrs->step[s->axis] = by;
+    return true;
+}
+
+static bool subscripts(evaluator *ev, value *frame, const code *n, const value *base, op_attrs *attrs) {
+    for (int axis = 0; axis < value_rank(base); axis++) {
+        slicing s = {.ev = ev, .frame = frame, .where = n->where, .axis = axis, .size = value_dims(base)[axis]};
+        if (axis >= n->u.index.count) {
+            attrs->dims[axis] = s.size;
+            attrs->step[axis] = 1;
+            continue;
+        }
+        const index_axis *a = &n->u.index.axes[axis];
+        if (!(a->range ? one_range(&s, a, attrs) : one_index(&s, a, attrs))) return false;
+    }
+    return true;
+}
+
+bool eval_index(evaluator *ev, value *frame, const code *n, value *out) {
+    value base;
+    if (!eval(ev, frame, n->u.index.base, &base)) return false;
+    op_attrs attrs = *n->u.index.attrs;
+    attrs.rank = (uint8_t)value_rank(&base);
+    bool ok = subscripts(ev, frame, n, &base, &attrs);
+    if (ok) {
+        op_call call = {.op = OP_slice, .n = 1, .attrs = &attrs, .in = &base, .where = n->where};
+        ok = door_perform(ev->c, &call, out);
+    }
+    value_release(ev->c, base);
+    return ok;
+}

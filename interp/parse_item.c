@@ -1,0 +1,566 @@
+/* Blocks and what stands in them: lets, functions, expressions, and the decorators before them. */
+#include "interp/parse.h"
+
+#include <string.h>
+
+/* ---- decorators ---- */
+
+static bool is_word(const parser *p, span at, const char *word) {
+    size_t length = strlen(word);
+    return at.end - at.begin == length && memcmp(p->src->text + at.begin, word, length) == 0;
+}
+
+/* INT followed at once by KiB, MiB or GiB. */
+static bool parse_bytes(parser *p, decorator_option *o) {
+    static const char *const units[] = {"KiB", "MiB", "GiB"};
+    for (unsigned i = 0; i < COUNT_OF(units); i++) {
+        if (!is_word(p, p->now.unit, units[i])) continue;
+        unsigned shift = 10 * (i + 1);
+        o->is_bytes = true;
+        if (p->now.integer > (uint64_t)INT64_MAX >> shift) {
+            if (parse_may_report(p)) {
+                diag_error(p->d, ERROR_K0003, p->now.at, "a size beyond 64 bits");
+            }
+        } else {
+            o->bytes = (int64_t)(p->now.integer << shift);
+        }
+        parse_advance(p);
+        return true;
+    }
+    return false;
+}
+
+/* option := [NAME =] (expr | INT(KiB|MiB|GiB) | auto) */
+static bool parse_option(parser *p, decorator_option *o) {
+    uint32_t begin = p->now.at.begin;
+    if (p->now.kind == TOKEN_NAME && parse_peek(p).kind == TOKEN_ASSIGN) {
+        o->name = parse_name(p);
+        parse_advance(p);
+    }
+    if (p->now.kind == TOKEN_NAME && is_word(p, p->now.at, "auto")) {
+        token next = parse_peek(p);
+        if (next.kind == TOKEN_COMMA || next.kind == TOKEN_PAREN_CLOSE) {
+            o->is_auto = true;
+            parse_advance(p);
+        }
+    }
+    bool bytes = p->now.kind == TOKEN_INT && parse_bytes(p, o);
+    if (!o->is_auto && !bytes) o->value = parse_expr(p);
+    o->at = parse_since(p, begin);
+    return !p->panic;
+}
+
+static bool parse_options(parser *p, decorator *d) {
+    token open = p->now;
+    parse_advance(p);
+    if (!parse_enter(p)) return false;
+    size_t mark = p->used;
+    bool more = p->now.kind != TOKEN_PAREN_CLOSE;
+    if (!more && !parse_close(p, &open, TOKEN_PAREN_CLOSE)) return false;
+    while (more) {
+        decorator_option o = {0};
+        if (!parse_option(p, &o) || !parse_push(p, &o, sizeof o)) return false;
+        if (!parse_more(p, &open, TOKEN_PAREN_CLOSE, &more)) return false;
+    }
+    d->options = parse_take(p, mark, sizeof(decorator_option), &d->count);
+    parse_leave(p);
+    return !p->panic;
+}
+
+static void check_decorator_name(parser *p, span at) {
+    static const char *const known[] = {"checkpoint", "vjp", "jvp"};
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        if (is_word(p, at, known[i])) return;
+    }
+    if (!parse_may_report(p)) return;
+    int length = (int)(at.end - at.begin);
+    diag *e =
+        diag_error(p->d, ERROR_K0018, at, "no decorator `@%.*s`", length, p->src->text + at.begin);
+    diag_add_help(p->d, e,
+                  "there are `@checkpoint(...)` before a loop and `@vjp(...)` and "
+                  "`@jvp(...)` before a function");
+}
+
+/* decorator := @ NAME [( option, ... )] */
+decorator *parse_decorators(parser *p) {
+    decorator *first = NULL, **last = &first;
+    while (p->now.kind == TOKEN_AT) {
+        uint32_t begin = p->now.at.begin;
+        parse_advance(p);
+        if (p->now.kind != TOKEN_NAME) {
+            parse_unexpected(p, "a decorator's name after `@`");
+            return NULL;
+        }
+        check_decorator_name(p, p->now.at);
+        decorator *d = ARENA_NEW(p->a, decorator);
+        if (d == NULL) {
+            parse_stop(p);
+            return NULL;
+        }
+        d->name = parse_name(p);
+        if (p->now.kind == TOKEN_PAREN_OPEN && !parse_options(p, d)) return NULL;
+        d->at = parse_since(p, begin);
+        *last = d;
+        last = &d->next;
+    }
+    return first;
+}
+
+/* Which decorators may stand where is settled here, so that later passes need not ask. */
+static void check_placement(parser *p, const decorator *d, bool before_fn) {
+    for (; d != NULL; d = d->next) {
+        bool of_loop = strcmp(d->name, "checkpoint") == 0;
+        bool of_fn = strcmp(d->name, "vjp") == 0 || strcmp(d->name, "jvp") == 0;
+        if ((before_fn && !of_loop) || (!before_fn && !of_fn) || !parse_may_report(p)) continue;
+        diag *e = diag_error(p->d, ERROR_K0018, d->at, "`@%s` before %s", d->name,
+                             before_fn ? "a function" : "a `let` or a loop");
+        diag_add_help(p->d, e, "%s",
+                      of_loop ? "`@checkpoint` stands before a `while` or the `let` that binds one"
+                              : "a rule stands before the `fn` that it belongs to");
+    }
+}
+
+/* ---- functions ---- */
+
+/* param := NAME : type */
+static bool parse_param(parser *p, param *out) {
+    if (p->now.kind != TOKEN_NAME) {
+        parse_unexpected(p, "a parameter's name");
+        return false;
+    }
+    out->at = p->now.at;
+    out->name = parse_name(p);
+    bool untyped = p->now.kind == TOKEN_COMMA || p->now.kind == TOKEN_PAREN_CLOSE;
+    if (!untyped) {
+        if (!parse_expect(p, TOKEN_COLON, "after the parameter's name")) return false;
+        out->type = parse_type(p);
+    } else if (parse_may_report(p)) {
+        diag *e =
+            diag_error(p->d, ERROR_K0010, out->at, "the parameter `%s` has no type", out->name);
+        diag_add_help(p->d, e, "write for example `%s: F32` or `%s: tensor<F32, [N]>`", out->name,
+                      out->name);
+    }
+    return !p->panic;
+}
+
+static bool parse_params(parser *p, fn_decl *f) {
+    token open = p->now;
+    if (!parse_expect(p, TOKEN_PAREN_OPEN, "before the parameters")) return false;
+    size_t mark = p->used;
+    bool more = p->now.kind != TOKEN_PAREN_CLOSE;
+    if (!more && !parse_close(p, &open, TOKEN_PAREN_CLOSE)) return false;
+    while (more) {
+        param one = {0};
+        if (!parse_param(p, &one) || !parse_push(p, &one, sizeof one)) return false;
+        if (!parse_more(p, &open, TOKEN_PAREN_CLOSE, &more)) return false;
+    }
+    f->params = parse_take(p, mark, sizeof(param), &f->count);
+    return !p->panic;
+}
+
+/* [-> type]; other languages' `:` and `=>`, or nothing before the type, are pointed out and passed
+ * over. */
+static bool parse_result(parser *p, fn_decl *f) {
+    token_kind kind = p->now.kind;
+    if (kind == TOKEN_BRACE_OPEN) return true;
+    bool wrong_mark =
+        kind == TOKEN_COLON || (kind == TOKEN_ASSIGN && parse_peek(p).kind == TOKEN_GREATER);
+    bool no_mark = kind == TOKEN_TENSOR || kind == TOKEN_TAPE || kind == TOKEN_NAME;
+    if (!wrong_mark && !no_mark) {
+        if (kind != TOKEN_ARROW) {
+            parse_unexpected(p, "`->` and the result's type, or `{` and the body");
+            return false;
+        }
+        parse_advance(p);
+    } else {
+        if (parse_may_report(p)) {
+            diag *e = diag_error(p->d, ERROR_K0010, p->now.at, "expected `->` or `{`");
+            diag_add_help(p->d, e,
+                          "the result's type stands after `->`: `fn f(x: F32) -> F32 { ... }`");
+        }
+        if (wrong_mark) parse_advance(p);
+        if (kind == TOKEN_ASSIGN) parse_advance(p);
+    }
+    f->result = parse_type(p);
+    return !p->panic;
+}
+
+/* After a faulty head, goes to the body, so that what is wrong in there is reported too. */
+static void skip_to_body(parser *p) {
+    while (p->now.kind != TOKEN_BRACE_OPEN) {
+        token_kind kind = p->now.kind;
+        bool beyond = kind == TOKEN_END || kind == TOKEN_SEMICOLON || kind == TOKEN_BRACE_CLOSE ||
+                      kind == TOKEN_LET || kind == TOKEN_FN;
+        if (beyond) return;
+        parse_advance(p);
+    }
+    if (!p->stopped) p->panic = false;
+}
+
+/* fn := fn [NAME] ( param, ... ) [-> type] block */
+fn_decl *parse_fn(parser *p, decorator *decorators) {
+    fn_decl *f = ARENA_NEW(p->a, fn_decl);
+    if (f == NULL) {
+        parse_stop(p);
+        return NULL;
+    }
+    f->at = p->now.at;
+    f->decorators = decorators;
+    check_placement(p, decorators, true);
+    parse_advance(p);
+    if (p->now.kind == TOKEN_NAME) {
+        f->at = p->now.at;
+        f->name = parse_name(p);
+    }
+    size_t mark = p->used;
+    int depth = p->depth;
+    bool head = parse_params(p, f) && parse_result(p, f);
+    if (!head) {
+        p->used = mark;
+        p->depth = depth;
+        skip_to_body(p);
+        if (p->panic) return NULL;
+    }
+    f->body = parse_block(p, "before the function's body");
+    return p->panic ? NULL : f;
+}
+
+/* ---- lets ---- */
+
+/* let pattern [: type] = expr, without what ends it. */
+static bool parse_let(parser *p, decorator *decorators, item *out) {
+    *out = (item){.kind = ITEM_LET, .decorators = decorators};
+    uint32_t begin = decorators != NULL ? decorators->at.begin : p->now.at.begin;
+    check_placement(p, decorators, false);
+    parse_advance(p);
+    out->pattern = parse_pattern(p);
+    if (out->pattern == NULL) return false;
+    if (p->now.kind == TOKEN_COLON) {
+        parse_advance(p);
+        out->type = parse_type(p);
+        if (out->type == NULL) return false;
+    }
+    if (p->now.kind == TOKEN_EQUAL && parse_fails(p)) {
+        diag *e = diag_error(p->d, ERROR_K0010, p->now.at, "expected `=`, found `==`");
+        diag_add_help(p->d, e, "`let x = e` binds; `==` compares");
+        return false;
+    }
+    if (!parse_expect(p, TOKEN_ASSIGN, "and the value after the name")) return false;
+    out->value = parse_expr(p);
+    out->at = parse_since(p, begin);
+    return out->value != NULL;
+}
+
+/* The rest of a chain of lets: `now` is the first one's `in`. The chain is one block, however long.
+ */
+static expr *parse_chain(parser *p, const item *first) {
+    size_t mark = p->used;
+    expr *block = parse_new(p, EXPR_BLOCK, first->at, first->at);
+    if (block == NULL || !parse_push(p, first, sizeof *first)) return NULL;
+    expr *tail = NULL;
+    while (tail == NULL) {
+        parse_advance(p);
+        decorator *decorators = parse_decorators(p);
+        if (p->panic) return NULL;
+        if (p->now.kind != TOKEN_LET) {
+            tail = parse_statement(p, decorators);
+            if (tail == NULL) return NULL;
+            break;
+        }
+        item next;
+        if (!parse_let(p, decorators, &next)) return NULL;
+        if (p->now.kind != TOKEN_IN) {
+            diag *e = parse_unexpected(p, "`in`");
+            if (e != NULL) diag_add_help(p->d, e, "a `let` after `in` needs an `in` of its own");
+            return NULL;
+        }
+        if (!parse_push(p, &next, sizeof next)) return NULL;
+    }
+    block->u.block.tail = tail;
+    block->u.block.items = parse_take(p, mark, sizeof(item), &block->u.block.count);
+    block->at = parse_since(p, first->at.begin);
+    block->mark = tail->mark;
+    return p->panic ? NULL : block;
+}
+
+/* let pattern [: type] = expr in expr, where an expression is asked for. */
+expr *parse_let_in(parser *p, decorator *decorators) {
+    item first;
+    if (!parse_enter(p) || !parse_let(p, decorators, &first)) return NULL;
+    parse_leave(p);
+    if (p->now.kind == TOKEN_IN) return parse_chain(p, &first);
+    diag *e = parse_unexpected(p, "`in`");
+    if (e != NULL)
+        diag_add_help(p->d, e, "a `let` inside an expression is written `let x = e in ...`");
+    return NULL;
+}
+
+/* ---- the end of an item ---- */
+
+static void report_assignment(parser *p) {
+    diag *e = diag_error(p->d, ERROR_K0017, p->now.at, "values are not assigned to");
+    diag_add_help(p->d, e,
+                  "`let x = e;` binds a new `x`; a loop carries what changes: "
+                  "`while (c) [x = init] { ... }`");
+}
+
+/* Blanks before the first token of the line that holds `offset`. */
+static uint32_t indent_at(const parser *p, uint32_t offset) {
+    const char *words = p->src->text;
+    while (offset > 0 && words[offset - 1] != '\n' && words[offset - 1] != '\r') offset--;
+    uint32_t indent = 0;
+    while (words[offset + indent] == ' ' || words[offset + indent] == '\t') indent++;
+    return indent;
+}
+
+/* True when `now` stands no deeper than the line that opened the block, while the block's content
+ * does: the block's `}` is missing, more probably than a `;`. */
+static bool is_outside(const parser *p, const token *open) {
+    if (open->kind != TOKEN_BRACE_OPEN || !p->now.first_on_line) return false;
+    lexer inside = {.src = p->src, .position = open->at.end};
+    token first = lexer_next(&inside);
+    uint32_t outer = indent_at(p, open->at.begin);
+    bool deeper = !first.first_on_line || indent_at(p, first.at.begin) > outer;
+    return deeper && indent_at(p, p->now.at.begin) <= outer;
+}
+
+/* Ends the block here, as if its `}` stood before `now`. */
+static bool end_without_brace(parser *p, const token *open) {
+    if (parse_may_report(p)) {
+        diag *e = diag_error(p->d, ERROR_K0016, open->at, "`{` is never closed");
+        diag_add_label(p->d, e, p->now.at, "`}` is missing before this");
+    }
+    p->brace_missing = !p->panic;
+    return p->brace_missing;
+}
+
+/* Neither `;` nor the block's end follows an item. True when it is plain how to go on. */
+static bool report_no_semicolon(parser *p, const token *open, const char *expected,
+                                const expr *before) {
+    token_kind kind = p->now.kind;
+    if (p->panic) return false;
+    bool before_else = kind == TOKEN_ELSE && open->kind == TOKEN_BRACE_OPEN;
+    if (before_else || is_outside(p, open)) return end_without_brace(p, open);
+    if (p->now.first_on_line && parse_starts_item(kind)) {
+        if (parse_may_report(p)) {
+            diag *e =
+                diag_error(p->d, ERROR_K0014, (span){p->end, p->end}, "expected %s", expected);
+            diag_add_label(p->d, e, p->now.at, "before this");
+        }
+        return !p->stopped;
+    }
+    if (kind == TOKEN_ASSIGN || kind == TOKEN_COLON) {
+        if (parse_fails(p)) report_assignment(p);
+        return false;
+    }
+    const char *help = NULL;
+    if (before->kind == EXPR_NAME) help = parse_foreign_word(p, before->at);
+    if (help == NULL && kind == TOKEN_NAME) help = parse_foreign_word(p, p->now.at);
+    if (kind == TOKEN_IN) help = "`in` belongs to a `let`, which is closed by `;` or `}` already";
+    if (kind == TOKEN_ELSE) help = "`else` follows directly on the `}` of an `if`";
+    diag *e = parse_unexpected(p, expected);
+    if (e != NULL && help != NULL) diag_add_help(p->d, e, "%s", help);
+    return false;
+}
+
+/* `let ...` after its value: `;` ends the item. */
+static bool end_let(parser *p, const token *open, item *it) {
+    if (p->now.kind == TOKEN_SEMICOLON) {
+        parse_advance(p);
+        return true;
+    }
+    bool at_end = p->now.kind == TOKEN_BRACE_CLOSE || p->now.kind == TOKEN_END;
+    if (!at_end) return report_no_semicolon(p, open, "`;` or `in` after the `let`", it->value);
+    if (!parse_may_report(p)) return false;
+    span after = {p->end, p->end};
+    diag *e = diag_error(p->d, ERROR_K0014, after, "expected `;` or `in` after the `let`");
+    diag_add_help(p->d, e, "a block's value is the expression after its last `;`");
+    return true;
+}
+
+static bool is_continuation(const parser *p) {
+    token_kind kind = p->now.kind;
+    if (kind == TOKEN_DOT) return true;
+    return parse_at_infix(p) && kind != TOKEN_MINUS && kind != TOKEN_AT;
+}
+
+/* An expression as an item; *tail when it is the block's value. */
+static bool end_expression(parser *p, const token *open, item *it, bool *tail) {
+    bool closed = p->closed;
+    if (p->now.kind == TOKEN_SEMICOLON) {
+        parse_advance(p);
+        it->semicolon = true;
+        return true;
+    }
+    *tail = p->now.kind == TOKEN_END ||
+            (p->now.kind == TOKEN_BRACE_CLOSE && open->kind == TOKEN_BRACE_OPEN);
+    if (*tail) return true;
+    if (!closed) return report_no_semicolon(p, open, "`;` or an operator", it->value);
+    if (!is_continuation(p)) return true;
+    diag *e = parse_unexpected(p, "`;` or the next item");
+    if (e != NULL) {
+        diag_add_label(p->d, e, it->value->at, "a statement of its own, which ends here");
+        diag_add_help(p->d, e, "put the whole of it in parentheses to go on with an operator");
+    }
+    return false;
+}
+
+/* ---- items and blocks ---- */
+
+/* item := decorator* fn NAME ... | decorator* let ... ; | expr ; */
+static bool parse_item(parser *p, const token *open, item *it, bool *tail) {
+    uint32_t begin = p->now.at.begin;
+    decorator *decorators = parse_decorators(p);
+    if (p->panic) return false;
+    bool named = p->now.kind == TOKEN_FN && parse_peek(p).kind != TOKEN_PAREN_OPEN;
+    if (named || (decorators != NULL && p->now.kind == TOKEN_FN)) {
+        it->kind = ITEM_FN;
+        it->decorators = NULL;
+        it->fn = parse_fn(p, decorators);
+        if (it->fn != NULL && it->fn->name == NULL) {
+            diag *e = diag_error(p->d, ERROR_K0010, it->fn->at, "a function without a name");
+            diag_add_help(p->d, e, "write `fn name(...) { ... }`");
+        }
+    } else if (p->now.kind == TOKEN_LET) {
+        if (!parse_let(p, decorators, it)) return false;
+        if (p->now.kind != TOKEN_IN) {
+            if (!end_let(p, open, it)) return false;
+        } else {
+            expr *chain = parse_chain(p, it);
+            *it = (item){.kind = ITEM_EXPR, .value = chain};
+        }
+    } else {
+        it->kind = ITEM_EXPR;
+        it->value = parse_statement(p, decorators);
+    }
+    if (p->panic) return false;
+    if (it->kind == ITEM_EXPR && !end_expression(p, open, it, tail)) return false;
+    it->at = parse_since(p, begin);
+    return true;
+}
+
+/* After an error: to the token after the next `;`, to a `}` that closes the block, or to where an
+ * item begins. */
+static void recover(parser *p, uint32_t begin, bool top) {
+    if (p->stopped) return;
+    int braces = 0;
+    bool moved = p->now.at.begin > begin;
+    for (; p->now.kind != TOKEN_END; moved = true) {
+        token_kind kind = p->now.kind;
+        if (braces == 0 && kind == TOKEN_BRACE_CLOSE && !top) break;
+        if (braces == 0 && moved && p->now.first_on_line) {
+            if (kind == TOKEN_LET || (kind == TOKEN_FN && parse_peek(p).kind == TOKEN_NAME)) break;
+        }
+        if (kind == TOKEN_BRACE_OPEN) braces++;
+        if (kind == TOKEN_BRACE_CLOSE && braces > 0) braces--;
+        parse_advance(p);
+        if (braces > 0) continue;
+        if (kind == TOKEN_SEMICOLON) break;
+        if (kind == TOKEN_BRACE_CLOSE && p->now.first_on_line && parse_starts_item(p->now.kind))
+            break;
+    }
+    if (p->now.kind != TOKEN_END) p->panic = false;
+}
+
+/* Tokens that can stand at no item's beginning and say what is wrong by themselves. */
+static bool skip_stray(parser *p, bool top) {
+    token_kind kind = p->now.kind;
+    bool bracket = kind == TOKEN_PAREN_CLOSE || kind == TOKEN_BRACKET_CLOSE ||
+                   (top && kind == TOKEN_BRACE_CLOSE);
+    if (!bracket && kind != TOKEN_SEMICOLON) return false;
+    if (parse_may_report(p)) {
+        if (bracket) {
+            diag_error(p->d, ERROR_K0016, p->now.at, "`%s` closes nothing", token_spelling(kind));
+        } else {
+            diag *e = diag_error(p->d, ERROR_K0010, p->now.at, "`;` ends nothing");
+            diag_add_help(p->d, e, "a `;` stands after an expression or a `let`; take it away");
+        }
+    }
+    parse_advance(p);
+    return true;
+}
+
+/* The items up to `}` (which is taken), or to the end of the text when nothing was opened. */
+bool parse_items(parser *p, expr *block, const token *open) {
+    bool top = open->kind != TOKEN_BRACE_OPEN;
+    token_kind close = top ? TOKEN_END : TOKEN_BRACE_CLOSE;
+    size_t mark = p->used;
+    int depth = p->depth;
+    bool good = true;
+    while (p->now.kind != close && p->now.kind != TOKEN_END) {
+        if (skip_stray(p, top)) {
+            good = false;
+            continue;
+        }
+        item it = {0};
+        bool tail = false;
+        size_t held = p->used;
+        uint32_t begin = p->now.at.begin;
+        if (!parse_item(p, open, &it, &tail)) {
+            good = false;
+            p->used = held;
+            p->depth = depth;
+            if (!p->panic) p->panic = true;
+            recover(p, begin, top);
+            continue;
+        }
+        if (tail) {
+            block->u.block.tail = it.value;
+            block->mark = it.value->mark;
+        } else if (!parse_push(p, &it, sizeof it)) {
+            return false;
+        }
+        if (p->brace_missing) break;
+    }
+    block->u.block.items = parse_take(p, mark, sizeof(item), &block->u.block.count);
+    if (top) return good && !p->panic;
+    if (block->u.block.tail == NULL) block->mark = p->now.at;
+    if (p->brace_missing) {
+        p->brace_missing = false;
+        return false;
+    }
+    return parse_close(p, open, TOKEN_BRACE_CLOSE) && good;
+}
+
+/* What stands where `{` was expected: a block that only lacks it, or a branch without braces. */
+static void parse_unbraced(parser *p, expr *block, const char *where) {
+    bool unopened = p->now.kind == TOKEN_LET || parse_first_mark(p) == TOKEN_BRACE_CLOSE;
+    token open = {.kind = TOKEN_BRACE_OPEN, .at = {p->end, p->end}};
+    if (parse_may_report(p)) {
+        char found[TOKEN_ROOM];
+        lexer_describe(p->src, &p->now, found);
+        diag *e =
+            diag_error(p->d, ERROR_K0010, p->now.at, "expected `{` %s, found %s", where, found);
+        const char *help = p->now.kind == TOKEN_NAME ? parse_foreign_word(p, p->now.at) : NULL;
+        if (help != NULL) diag_add_help(p->d, e, "%s", help);
+    }
+    if (unopened) {
+        (void)parse_items(p, block, &open);
+    } else {
+        block->u.block.tail = parse_statement(p, NULL);
+    }
+}
+
+/* block := { item* expr? } */
+expr *parse_block(parser *p, const char *where) {
+    token open = p->now;
+    bool opened = open.kind == TOKEN_BRACE_OPEN;
+    if (p->panic) return NULL;
+    if (!opened && (!parse_starts_item(open.kind) || open.kind == TOKEN_FN)) {
+        (void)parse_expect(p, TOKEN_BRACE_OPEN, where);
+        return NULL;
+    }
+    expr *block = parse_new(p, EXPR_BLOCK, open.at, open.at);
+    if (block == NULL) return NULL;
+    block->u.block.braces = true;
+    if (!parse_enter(p)) return NULL;
+    if (opened) {
+        parse_advance(p);
+        (void)parse_items(p, block, &open);
+    } else {
+        parse_unbraced(p, block, where);
+    }
+    parse_leave(p);
+    block->at = parse_since(p, open.at.begin);
+    return p->panic ? NULL : block;
+}

@@ -1,0 +1,324 @@
+/* Reading the command line by the one table of options.def. */
+#include "interp/tools/options.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "interp/tools/nearest.h"
+
+typedef enum option_kind {
+    FLAG,   /* takes no value */
+    WORD,   /* any text */
+    EACH,   /* any text, and may be given several times, each counting */
+    CHOICE, /* one of the words in `value` */
+    COUNT,  /* 1 to 1024 */
+    BYTES,
+    TIME,
+} option_kind;
+
+typedef struct option_info {
+    const char *flag, *short_form, *value, *help;
+    option_kind kind;
+    unsigned verbs; /* bit v: verb v takes it */
+} option_info;
+
+enum {
+#define VERB(id, word, summary) IN_##id = 1u << VERB_##id,
+#include "interp/tools/options.def"
+};
+
+static const option_info option_table[OPTION_COUNT] = {
+#define OPTION(id, flag, short_form, kind, value, verbs, help)                                     \
+    [OPTION_##id] = {flag, short_form, value, help, kind, verbs},
+#include "interp/tools/options.def"
+};
+
+static const struct verb_info {
+    const char *word, *summary;
+} verb_table[VERB_COUNT] = {
+#define VERB(id, word, summary) [VERB_##id] = {word, summary},
+#include "interp/tools/options.def"
+};
+
+static const span nowhere = {0, 0};
+
+bool options_given(const options *o, option_id id) {
+    return o->value[id].text != NULL;
+}
+
+bool options_is(const options *o, option_id id, const char *word) {
+    return options_given(o, id) && strcmp(o->value[id].text, word) == 0;
+}
+
+/* ---- did you mean ---- */
+
+static bool unknown_option(const char *word, error *e) {
+    nearest n = nearest_to(word);
+    for (int i = 0; i < OPTION_COUNT; i++) nearest_try(&n, option_table[i].flag);
+    if (n.found != NULL) {
+        error_set(e, ERROR_K0801, nowhere, "unknown option %s, did you mean %s?", word, n.found);
+    } else {
+        error_set(e, ERROR_K0801, nowhere, "unknown option %s", word);
+        error_help(e, "kina-interp --help lists the options");
+    }
+    return false;
+}
+
+static bool unknown_verb(const char *word, error *e) {
+    nearest n = nearest_to(word);
+    for (int i = 0; i < VERB_COUNT; i++) nearest_try(&n, verb_table[i].word);
+    if (n.found != NULL) {
+        error_set(e, ERROR_K0801, nowhere, "no file and no verb is called %s, did you mean %s?",
+                  word, n.found);
+    } else {
+        error_set(e, ERROR_K0801, nowhere, "no file and no verb is called %s", word);
+        error_help(e, "kina-interp --help shows what there is");
+    }
+    return false;
+}
+
+/* ---- values ---- */
+
+typedef struct unit {
+    const char *name;
+    int64_t factor;
+} unit;
+
+/* digits and one of the units, the empty one included where it is listed. */
+static bool read_quantity(const char *text, const unit *units, size_t unit_count, int64_t *out) {
+    int64_t n = 0;
+    const char *p = text;
+    for (; *p >= '0' && *p <= '9'; p++) {
+        if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *p - '0', &n))
+            return false;
+    }
+    if (p == text) return false;
+    for (size_t i = 0; i < unit_count; i++) {
+        if (strcmp(p, units[i].name) != 0) continue;
+        return !__builtin_mul_overflow(n, units[i].factor, out) && *out >= 1;
+    }
+    return false;
+}
+
+static bool is_choice(const char *choices, const char *word) {
+    size_t length = strlen(word);
+    for (const char *p = choices;;) {
+        const char *end = strchr(p, '|');
+        size_t n = end != NULL ? (size_t)(end - p) : strlen(p);
+        if (n == length && memcmp(p, word, n) == 0) return true;
+        if (end == NULL) return false;
+        p = end + 1;
+    }
+}
+
+static bool read_value(const option_info *info, option_value *v, error *e) {
+    static const unit plain[] = {{"", 1}};
+    static const unit sizes[] = {
+        {"", 1},          {"B", 1},         {"KiB", 1 << 10},
+        {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", (int64_t)1 << 40},
+    };
+    static const unit times[] = {
+        {"ms", 1000000},    {"s", 1000000000},    {"", 1000000000},
+        {"m", 60000000000}, {"h", 3600000000000},
+    };
+    bool ok = true;
+    const char *takes = info->value;
+    switch (info->kind) {
+    case FLAG:
+    case WORD:
+    case EACH: return true;
+    case CHOICE: ok = is_choice(info->value, v->text); break;
+    case COUNT:
+        ok = read_quantity(v->text, plain, COUNT_OF(plain), &v->number) && v->number <= 1024;
+        takes = "a number from 1 to 1024";
+        break;
+    case BYTES:
+        ok = read_quantity(v->text, sizes, COUNT_OF(sizes), &v->number);
+        takes = "a size such as 2GiB, 64MiB or 1000 (bytes)";
+        break;
+    case TIME:
+        ok = read_quantity(v->text, times, COUNT_OF(times), &v->number);
+        takes = "a time such as 10s, 500ms or 2m";
+        break;
+    }
+    if (ok) return true;
+    return error_set(e, ERROR_K0801, nowhere, "%s takes %s%s, not '%s'", info->flag,
+                     info->kind == CHOICE ? "one of " : "", takes, v->text);
+}
+
+/* ---- words ---- */
+
+/* Where the reader stands. Values of --arg are gathered at the front of argv, over words that have
+ * been read already, so that no memory is needed for them. */
+typedef struct reader {
+    options *o;
+    error *e;
+    char **argv;
+    int argc, at; /* argv[at] is the word being read */
+} reader;
+
+/* The option of this name, of `length` bytes; OPTION_COUNT when there is none. */
+static option_id find_option(const char *name, size_t length) {
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const char *forms[] = {option_table[i].flag, option_table[i].short_form};
+        for (size_t k = 0; k < COUNT_OF(forms); k++) {
+            if (strlen(forms[k]) == length && memcmp(forms[k], name, length) == 0)
+                return (option_id)i;
+        }
+    }
+    return OPTION_COUNT;
+}
+
+static bool read_option(reader *r) {
+    char *word = r->argv[r->at];
+    char *equals = word[1] == '-' ? strchr(word, '=') : NULL;
+    size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
+    option_id id = find_option(word, length);
+    if (id == OPTION_COUNT) {
+        if (equals != NULL) *equals = '\0';
+        return unknown_option(word, r->e);
+    }
+    const option_info *info = &option_table[id];
+    char *text = equals != NULL ? equals + 1 : NULL;
+    if (info->kind == FLAG) {
+        if (text != NULL)
+            return error_set(r->e, ERROR_K0801, nowhere, "%s takes no value", info->flag);
+        r->o->value[id].text = "";
+        return true;
+    }
+    if (text == NULL) {
+        char *next = r->at + 1 < r->argc ? r->argv[r->at + 1] : NULL;
+        /* Another option where the value should be is a forgotten value; an expression may look so.
+         */
+        if (next == NULL || (id != OPTION_eval && strncmp(next, "--", 2) == 0)) {
+            return error_set(r->e, ERROR_K0801, nowhere, "%s needs a value: %s %s", info->flag,
+                             info->flag, info->value);
+        }
+        text = next;
+        r->at++;
+    }
+    option_value v = {.text = text};
+    if (!read_value(info, &v, r->e)) return false;
+    r->o->value[id] = v;
+    if (info->kind == EACH) r->argv[1 + r->o->arg_count++] = text;
+    return true;
+}
+
+/* A word that cannot be a file's name but might be a mistyped verb. */
+static bool is_verb_like(const char *word) {
+    return strcmp(word, "-") != 0 && strpbrk(word, "./") == NULL && access(word, F_OK) != 0;
+}
+
+static bool read_name(reader *r, int *seen) {
+    const char *word = r->argv[r->at];
+    if ((*seen)++ == 0) {
+        for (int i = 0; i < VERB_COUNT; i++) {
+            if (verb_table[i].word[0] == '\0' || strcmp(word, verb_table[i].word) != 0) continue;
+            r->o->verb = (verb)i;
+            return true;
+        }
+        if (is_verb_like(word)) return unknown_verb(word, r->e);
+    }
+    if (r->o->program != NULL) {
+        return error_set(r->e, ERROR_K0801, nowhere, "one program at a time: %s and %s",
+                         r->o->program, word);
+    }
+    r->o->program = word;
+    return true;
+}
+
+/* What the options say together. */
+static bool check_together(const options *o, error *e) {
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (!options_given(o, (option_id)i) || (option_table[i].verbs >> o->verb & 1) != 0)
+            continue;
+        return error_set(e, ERROR_K0801, nowhere, "%s takes no %s", verb_table[o->verb].word,
+                         option_table[i].flag);
+    }
+    if (o->program != NULL && options_given(o, OPTION_eval)) {
+        return error_set(e, ERROR_K0801, nowhere, "one program at a time: %s and that of -e",
+                         o->program);
+    }
+    if (o->arg_count > 0 && !options_given(o, OPTION_fn)) {
+        return error_set(e, ERROR_K0801, nowhere,
+                         "--arg needs --fn NAME, the function to be called");
+    }
+    const char *seed = o->value[OPTION_seed_cotangent].text;
+    if (seed != NULL && (seed[0] != '@' || seed[1] == '\0')) {
+        return error_set(e, ERROR_K0801, nowhere,
+                         "--seed-cotangent takes a file: --seed-cotangent @g.npy");
+    }
+    return true;
+}
+
+bool options_parse(options *o, int argc, char **argv, error *e) {
+    *o = (options){.verb = VERB_run, .args = argv + 1};
+    reader r = {.o = o, .e = e, .argv = argv, .argc = argc, .at = 1};
+    int seen = 0;
+    bool only_names = false;
+    for (; r.at < r.argc; r.at++) {
+        const char *word = argv[r.at];
+        bool ok = true;
+        if (only_names || word[0] != '-' || word[1] == '\0') {
+            ok = read_name(&r, &seen);
+        } else if (strcmp(word, "--") == 0) {
+            only_names = true;
+        } else {
+            ok = read_option(&r);
+        }
+        if (!ok) return false;
+    }
+    if (options_given(o, OPTION_help) || options_given(o, OPTION_version)) return true;
+    return check_together(o, e);
+}
+
+/* ---- help ---- */
+
+static const char *const examples[VERB_COUNT] = {
+    [VERB_run] = "  kina-interp prog.kina                    run a program and print its results\n"
+                 "  kina-interp -e 'sum([1.0, 2.0])'         an expression\n"
+                 "  kina-interp prog.kina --fn loss --arg x=[1.0,2.0] --arg w=@w.npy\n"
+                 "                                           call one function of it\n"
+                 "  kina-interp prog.kina --format json      results for programs\n"
+                 "  kina-interp check prog.kina              errors only\n",
+    [VERB_check] = "  kina-interp check prog.kina\n"
+                   "  kina-interp check prog.kina --deny-warnings --diagnostics=json\n"
+                   "  cat prog.kina | kina-interp check -\n",
+};
+
+static void print_option(const option_info *info, FILE *to) {
+    enum { COLUMN = 30 };
+    int used = fprintf(to, "  %s%s%s%s%s", info->flag, info->short_form[0] != '\0' ? ", " : "",
+                       info->short_form, info->value[0] != '\0' ? " " : "", info->value);
+    for (const char *line = info->help; *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        int pad = COLUMN - used;
+        if (pad < 2) {
+            fputc('\n', to);
+            pad = COLUMN;
+        }
+        fprintf(to, "%*s%.*s\n", pad, "", (int)length, line);
+        used = 0;
+        line += length + (line[length] == '\n');
+    }
+}
+
+void options_help(verb v, FILE *to) {
+    fprintf(to, "kina-interp%s%s: %s.\n\nExamples:\n%s\nUsage:\n", v == VERB_run ? "" : " ",
+            verb_table[v].word, verb_table[v].summary, examples[v]);
+    for (int i = 0; i < VERB_COUNT; i++) {
+        if (v != VERB_run && v != (verb)i) continue;
+        fprintf(
+            to,
+            "  kina-interp %s%s[OPTION]... PROGRAM   (a file, - for standard input, or -e EXPR)\n",
+            verb_table[i].word, i == VERB_run ? "" : " ");
+    }
+    fprintf(to, "\nOptions (--option VALUE or --option=VALUE):\n");
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if ((option_table[i].verbs >> v & 1) != 0) print_option(&option_table[i], to);
+    }
+    fputs("\nExit codes: 0 done; 1 the program failed while running; 2 usage; 3 the source is "
+          "wrong;\n"
+          "4 refused; 6 a file cannot be read or written; 70 an internal error; 130 interrupted.\n",
+          to);
+}

@@ -1,0 +1,126 @@
+/* Elementwise ops on tensors: broadcasting by strides, and reuse of a spent operand's buffer. */
+#include "kernels/family.h"
+#include "kernels/loop.h"
+
+static const op_attrs no_attrs;
+
+/* The stride of operand k on each axis of the result: 0 where its axis is missing or a literal 1. */
+static void broadcast_strides(const array *x, uint8_t ones, const op_type *type, int64_t *strides) {
+    int lead = type->rank - x->rank;
+    for (int i = 0; i < type->rank; i++) {
+        int axis = i - lead;
+        bool stretched = axis < 0 || (((ones >> axis) & 1) != 0 && x->dims[axis] == 1);
+        strides[i] = stretched ? 0 : x->strides[axis];
+    }
+}
+
+/* False with the error set when an integer divisor is zero somewhere. */
+static bool divisors_good(context *c, const op_call *call) {
+    array y = array_of(&call->in[1]);
+    int64_t at[MAX_RANK] = {0}, offset = 0, size = value_size(&call->in[1]);
+    bool zero = false;
+    for (int64_t n = 0; n < size && !zero; n++) {
+        zero = array_index(&y, offset) == 0;
+        for (int i = y.rank - 1; i >= 0; i--) {
+            offset += y.strides[i];
+            if (++at[i] < y.dims[i]) break;
+            offset -= y.strides[i] * y.dims[i];
+            at[i] = 0;
+        }
+    }
+    if (!zero) return true;
+    return error_set(&c->err, ERROR_K0501, call->where, "integer division by zero");
+}
+
+static bool divides_integers(const op_call *call) {
+    return (call->op == OP_div || call->op == OP_rem || call->op == OP_mod) &&
+           dtype_integer((dtype)call->in[1].dtype);
+}
+
+/* The commonest call: dense tensors of one shape, or numbers, so that no axis needs a look. */
+static bool same_shapes(const op_call *call, const tensor **shape) {
+    *shape = NULL;
+    for (int k = 0; k < call->n; k++) {
+        if (call->in[k].kind != VALUE_TENSOR) continue;
+        const tensor *t = call->in[k].as.t;
+        if (!t->contiguous) return false;
+        if (*shape == NULL)
+            *shape = t;
+        else if (!shape_same((*shape)->rank, (*shape)->dims, t->rank, t->dims))
+            return false;
+    }
+    return *shape != NULL;
+}
+
+static uint8_t result_dtype(const op_call *call) {
+    switch ((op_class)op_table[call->op].class) {
+    case CLASS_COMPARE:
+    case CLASS_COMPARE_ORDER: return DT_Bool;
+    case CLASS_CAST: return call->attrs->dtype;
+    default: return call->in[call->n - 1].dtype;
+    }
+}
+
+/* Room for the result, in an operand's buffer where the call allows it. */
+static bool make_result(context *c, const op_call *call, const op_type *type, result *r) {
+    bool reused = false;
+    for (int k = 0; k < call->n && k < 8 && call->spent != 0; k++) {
+        if (((call->spent >> k) & 1) == 0 || call->in[k].kind != VALUE_TENSOR) continue;
+        if (!tensor_sole(call->in[k].as.t)) continue;
+        if (!result_reuse(c, call, k, type, r, &reused)) return false;
+        if (reused) return true;
+        value_release(c, r->v);
+    }
+    return result_new(c, type, r);
+}
+
+static void run(context *c, const op_call *call, const op_type *type, const result *r, bool dense) {
+    const op_attrs *attrs = call->attrs != NULL ? call->attrs : &no_attrs;
+    line_fn *line = lines_find(c, call->op, (dtype)call->in[call->n - 1].dtype);
+    loop l = {.operands = call->n + 1};
+    l.data[0] = r->data;
+    l.element[0] = dtype_size((dtype)type->dtype);
+    for (int k = 0; k < call->n; k++) {
+        array x = array_of(&call->in[k]);
+        l.data[k + 1] = (void *)(uintptr_t)x.data;
+        l.element[k + 1] = dtype_size(x.t);
+        if (dense)
+            l.strides[k + 1][0] = x.rank != 0;
+        else
+            broadcast_strides(&x, attrs->ones[k], type, l.strides[k + 1]);
+    }
+    if (dense) {
+        l.rank = 1;
+        l.dims[0] = r->size;
+        l.strides[0][0] = 1;
+    } else {
+        l.rank = type->rank;
+        for (int i = 0; i < type->rank; i++) l.dims[i] = type->dims[i];
+        shape_strides(type->rank, type->dims, l.strides[0]);
+        loop_collapse(&l);
+    }
+    loop_run(c, &l, line, attrs);
+}
+
+bool elementwise_perform(context *c, const op_call *call, value *out) {
+    op_type type;
+    result r;
+    const tensor *shape;
+    bool dense = same_shapes(call, &shape);
+    if (dense) {
+        type.dtype = result_dtype(call);
+        type.rank = shape->rank;
+        for (int i = 0; i < shape->rank; i++) type.dims[i] = shape->dims[i];
+    } else if (!result_type(c, call, &type)) {
+        return false;
+    }
+    if (divides_integers(call)) {
+        int64_t size = 1;
+        for (int i = 0; i < type.rank; i++) size = type.dims[i] == 0 ? 0 : size;
+        if (size != 0 && !divisors_good(c, call)) return false;
+    }
+    if (!make_result(c, call, &type, &r)) return false;
+    run(c, call, &type, &r, dense);
+    *out = r.v;
+    return true;
+}

@@ -1,0 +1,25 @@
+/* The choice of line functions: by processor, and by the context's numerics. */
+#include "kernels/lines.h"
+
+bool lines_sleef(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+const line_table *lines_now(void) {
+    if (!lines_sleef()) return &lines_base;
+    return __builtin_cpu_supports("avx512f") ? &lines_avx512 : &lines_avx2;
+}
+
+line_fn *lines_find(const context *c, op_id op, dtype t) {
+    line_fn *line = c->numerics == NUMERICS_FAST ? lines_now()->line[op][t] : NULL;
+    if (line == NULL) line = line_reference[op][t];
+    return line != NULL ? line : lines_now()->line[op][t];
+}
+
+number_fn *numbers_find(const context *c, op_id op, dtype t) {
+    if (c->numerics != NUMERICS_FAST || !lines_sleef()) {
+        number_fn *number = number_reference[op][t];
+        if (number != NULL) return number;
+    }
+    return number_table[op][t];
+}

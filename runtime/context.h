@@ -1,0 +1,66 @@
+/* The context: one interpreter's whole mutable state, passed everywhere. There is no process-wide or
+ * thread-local state besides the loaded BLAS; two contexts may be used from two threads. */
+#ifndef KINA_CONTEXT_H
+#define KINA_CONTEXT_H
+
+#include <signal.h>
+
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+/* How ops compute. FAST: vector math of 1 ulp, BLAS. REFERENCE: F32 transcendentals through F64, sums and
+ * products accumulated in F64, one thread. */
+typedef enum numerics { NUMERICS_FAST, NUMERICS_REFERENCE } numerics;
+
+typedef struct context_stats {
+    uint64_t ops;               /* ops performed through the door */
+    uint64_t tape_records;      /* records made, all handlers */
+    size_t tape_bytes_peak;     /* of records and their side stacks, without saved tensors */
+    uint64_t iterations;        /* loop bodies entered */
+    double seconds_backward;    /* inside outermost backward sweeps */
+} context_stats;
+
+struct context {
+    memory mem;
+    error err;
+    context_stats stats;
+
+    numerics numerics;
+    int threads;                            /* worker threads for kernels, >= 1 */
+    struct thread_pool *pool;               /* runtime/threads.h; made when first needed */
+
+    struct handler *top;                    /* the innermost handler; NULL outside of any (door.h) */
+    struct tape *tape;                      /* owned by ad/; made when first needed */
+
+    const volatile sig_atomic_t *interrupt; /* nonzero asks the evaluation to stop; may be NULL */
+    int64_t deadline;                       /* monotonic nanoseconds; 0: none */
+    struct {
+        int64_t read;                       /* when the clock was read last */
+        uint32_t stride, left;              /* calls between two readings, calls until the next */
+    } clock;                                /* for context_may_go_on */
+    const char *stack_end;                  /* lowest address the C stack may reach; NULL: unchecked */
+};
+
+/* Ready for use: no limit, fast numerics, one thread. */
+void context_init(context *c);
+/* Gives everything back. c->mem.live is 0 here unless something leaked. */
+void context_close(context *c);
+
+/* False with the error set when the evaluation has to stop: interrupt (K0509) or time limit (K0510). */
+bool context_may_go_on_slow(context *c, span where) MUST_CHECK;
+MUST_CHECK static inline bool context_may_go_on(context *c, span where) {
+    if (c->interrupt == NULL || *c->interrupt == 0) {
+        if (c->deadline == 0) return true;
+        if (c->clock.left > 0) {
+            c->clock.left--;
+            return true;
+        }
+    }
+    return context_may_go_on_slow(c, where);
+}
+/* False with K0508 set when the C stack has passed stack_end. */
+bool context_stack_left(context *c, span where) MUST_CHECK;
+
+int64_t monotonic_nanoseconds(void);
+
+#endif

@@ -1,0 +1,575 @@
+#!/usr/bin/env python3
+"""The command line: options, exit codes, files, and what bad input does.
+
+    tests/cli.py --bin build/kina-interp [--only WORD …]
+
+Each function test_NAME is one test and fails by raising Wrong. Every run is bounded in time; whatever the
+input, the interpreter ends with one of its exit codes, and never by a signal of its own.
+"""
+import argparse
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+
+import kina
+
+CODES = {0, 1, 2, 3, 4, 5, 6, 130}
+SQUARE = "fn f(x: tensor<F64, [N]>, k: F64) -> F64 { sum(x * x) * k }\n"
+ENDLESS = "let v = while (true) [x = 0.0] { (x + 1.0) };\nv\n"
+
+
+class Wrong(Exception):
+    pass
+
+
+def need(condition, said):
+    if not condition:
+        raise Wrong(said)
+
+
+class Kina:
+    """The interpreter under test and a folder for this test's files."""
+
+    def __init__(self, binary, folder):
+        self.binary, self.folder = binary, folder
+        # Address-space limits and sanitizers do not go together, and sanitized runs are slower.
+        self.sanitized = b"__asan_init" in open(binary, "rb").read()
+
+    def file(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as f:
+            f.write(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def run(self, *arguments, stdin="", limit=60.0, **more):
+        run = kina.Run(self.binary, list(arguments), stdin, limit, cwd=self.folder, **more)
+        trouble = run.trouble()
+        need(trouble is None, f"{' '.join(map(str, arguments))[:80]}: {trouble}")
+        need(run.code in CODES, f"exit code {run.code}")
+        return run
+
+    def ends(self, code, *arguments, says=(), stdin="", limit=60.0, **more):
+        """A run with this exit code; an error leaves standard output empty and says all the words."""
+        run = self.run(*arguments, stdin=stdin, limit=limit, **more)
+        codes = code if isinstance(code, tuple) else (code,)
+        shown = " ".join(str(a)[:60] for a in arguments)
+        need(run.code in codes, f"{shown}: exit code {run.code}, expected {code}: {kina.first_line(run.err)}")
+        if run.code:
+            need(run.out == "", f"{shown}: standard output beside an error: {run.out[:60]!r}")
+            need(run.err.strip() != "", f"{shown}: no message")
+        for word in says:
+            need(word.lower() in run.err.lower(), f"{shown}: the message lacks {word!r}: {kina.first_line(run.err)}")
+        return run
+
+    def numbers(self, *arguments, **more):
+        """The data of the results of a run with --format json."""
+        run = self.ends(0, *arguments, "--format", "json", **more)
+        return [result["data"] for result in kina.results(run)]
+
+
+# ---- .npy files, written and read by hand ----
+
+def npy(descr, shape, data, fortran=False, header=None, version=(1, 0)):
+    text = header if header is not None else \
+        "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }" % (descr, fortran, "".join(f"{d}, " for d in shape))
+    size = struct.calcsize("<H" if version[0] == 1 else "<I")
+    padding = -(8 + size + len(text) + 1) % 64
+    text = text.encode() + b" " * padding + b"\n"
+    return b"\x93NUMPY" + bytes(version) + struct.pack("<H" if version[0] == 1 else "<I", len(text)) + text + data
+
+
+def read_npy(path):
+    with open(path, "rb") as f:
+        raw = f.read()
+    need(raw[:6] == b"\x93NUMPY", f"{path} does not begin as .npy")
+    length = struct.unpack("<H", raw[8:10])[0]
+    need((10 + length) % 64 == 0, "the data of a .npy file are not aligned to 64 bytes")
+    header = eval(raw[10:10 + length].decode(), {"__builtins__": {}})
+    kind = {"<f8": "d", "<f4": "f", "<i4": "i", "<i8": "q", "|b1": "?"}[header["descr"]]
+    count = (len(raw) - 10 - length) // struct.calcsize(kind)
+    return header["shape"], list(struct.unpack(f"<{count}{kind}", raw[10 + length:]))
+
+
+def floats(*numbers):
+    return struct.pack(f"<{len(numbers)}d", *numbers)
+
+
+# ---- ways to give a program ----
+
+def test_program_file(k):
+    need(k.numbers(k.file("p.kina", "1.5 + 2.0\n")) == [3.5], "wrong number")
+
+
+def test_standard_input(k):
+    need(k.numbers("-", stdin="2 * 21\n") == [42], "a program from -")
+    need(kina.results(k.ends(0, "--format", "json", stdin="2 * 21\n"))[0]["data"] == 42, "a program from a pipe")
+
+
+def test_expression(k):
+    need(k.numbers("-e", "[1.0, 2.0] * 2.0") == [[2, 4]], "-e")
+
+
+def test_text_output(k):
+    run = k.ends(0, "-e", "(1.5, 2, [true, false])")
+    need(run.out.splitlines()[0] == "0: F32", f"first line {run.out.splitlines()[:1]}")
+    need("1: I32" in run.out and "2: tensor<Bool, [2]>" in run.out, f"types: {run.out!r}")
+    need(run.err == "", f"standard error: {run.err!r}")
+
+
+def test_names_of_results(k):
+    source = k.file("p.kina", SQUARE + "let x = tensor<F64, [2]>([1.0, 2.0]);\nhandle f(x, 3.0) with reverseMode\n")
+    names = [r["name"] for r in kina.results(k.ends(0, source, "--format", "json"))]
+    need(names == ["primal", "grad x", "grad k"], f"names {names}")
+
+
+def test_json_form(k):
+    run = k.ends(0, "-e", "([[1.0, 0.0 / 0.0], [1.0 / 0.0, -1.0 / 0.0]], 0.1, true, 7)", "--format", "json")
+    whole = json.loads(run.out)
+    need(whole["schema"] == 1 and [r["name"] for r in whole["results"]] == ["0", "1", "2", "3"], "schema, names")
+    need(whole["results"][0]["data"] == [[1, "NaN"], ["Infinity", "-Infinity"]], "NaN and infinities are words")
+    need(whole["results"][0]["shape"] == [2, 2] and whole["results"][1]["shape"] == [], "shapes")
+    need("0.1," in run.out or "0.1}" in run.out, "the shortest digits that read back")
+
+
+def test_print_under_json(k):
+    run = k.ends(0, "-e", 'print("hello", 1); 2', "--format", "json")
+    need("hello 1" in run.err and kina.results(run)[0]["data"] == 2, "print goes to standard error under json")
+
+
+def test_check(k):
+    need(k.ends(0, "check", k.file("p.kina", "1 / 0\n")).out == "", "check runs nothing and prints nothing")
+    k.ends(3, "check", k.file("q.kina", "fn never(x: F32) -> F32 { x + y }\n1\n"), says=["y"])
+
+
+# ---- functions and arguments ----
+
+def test_fn_with_literals(k):
+    source = k.file("p.kina", SQUARE)
+    need(k.numbers(source, "--fn", "f", "--arg", "x=[1.0, 2.0]", "--arg", "k=3.0") == [15], "literals")
+    need(k.numbers(source, "--fn", "f", "--arg", "k=3", "--arg", "x=[1, 2]") == [15], "in any order, integers for floats")
+
+
+def test_fn_argument_errors(k):
+    source = k.file("p.kina", SQUARE)
+    k.ends(2, source, "--fn", "g", says=["g"])
+    k.ends(2, source, "--fn", "f", "--arg", "k=1.0", says=["x"])
+    k.ends(2, source, "--fn", "f", "--arg", "x=[1.0]", "--arg", "k=1.0", "--arg", "z=1.0", says=["z"])
+    for bad in ("k=[1.0, 2.0]", "k=one", "k=", "k", "k=1.0junk", "=1.0"):
+        k.ends((2, 3, 6), source, "--fn", "f", "--arg", "x=[1.0]", "--arg", bad)
+    k.ends((2, 6), source, "--fn", "f", "--arg", "x=@none.npy", "--arg", "k=1.0", says=["none.npy"])
+
+
+def test_fn_with_files(k):
+    source = k.file("p.kina", SQUARE)
+    k.file("x.npy", npy("<f8", [2], floats(1.0, 2.0)))
+    need(k.numbers(source, "--fn", "f", "--arg", "x=@x.npy", "--arg", "k=3.0") == [15], ".npy")
+    with zipfile.ZipFile(os.path.join(k.folder, "all.npz"), "w", zipfile.ZIP_DEFLATED) as z:
+        z.writestr("x.npy", npy("<f8", [3], floats(1.0, 2.0, 3.0)))
+        z.writestr("k.npy", npy("<f8", [], floats(0.5)))
+    need(k.numbers(source, "--fn", "f", "--arg", "x=@all.npz:x", "--arg", "k=@all.npz:k") == [7], ".npz, compressed")
+    k.ends((2, 6), source, "--fn", "f", "--arg", "x=@all.npz:y", "--arg", "k=1.0", says=["y"])
+    k.file("m.npy", npy("<f8", [1, 2], floats(1.0, 2.0)))
+    k.ends((2, 6), source, "--fn", "f", "--arg", "x=@m.npy", "--arg", "k=1.0", says=["[1, 2]"])
+
+
+def test_load(k):
+    source = k.file("p.kina", 'let x: tensor<F64, [N]> = load("x.npy");\nx\n')
+    for descr, raw in (("<f8", floats(1.0, -2.5)), ("<f4", struct.pack("<2f", 1.0, -2.5)),
+                       (">f8", struct.pack(">2d", 1.0, -2.5)), ("<f2", struct.pack("<2e", 1.0, -2.5))):
+        k.file("x.npy", npy(descr, [2], raw))
+        if descr == "<f4":  # exact, but another floating type than the one asked for
+            k.run(source, "--format", "json")
+            continue
+        need(k.numbers(source) == [[1, -2.5]], f"{descr}: wrong numbers")
+    k.file("x.npy", npy("<f8", [2, 3], floats(*range(6)), fortran=True))
+    matrix = k.file("m.kina", 'let x: tensor<F64, [2, 3]> = load("x.npy");\nx\n')
+    need(k.numbers(matrix) == [[[0, 2, 4], [1, 3, 5]]], "Fortran order")
+    k.ends(6, source, says=["x.npy"])
+    ints = k.file("i.kina", 'let x: tensor<I64, [2]> = load("x.npy");\nx\n')
+    k.file("x.npy", npy("<i4", [2], struct.pack("<2i", 7, -8)))
+    need(k.numbers(ints) == [[7, -8]], "narrower integers")
+    os.makedirs(os.path.join(k.folder, "sub"))
+    below = k.file("sub/p.kina", 'let x: tensor<F64, [1]> = load("y.npy");\nx\n')
+    k.file("sub/y.npy", npy("<f8", [1], floats(4.0)))
+    need(k.numbers(below) == [[4]], "load is relative to the program's file")
+
+
+def test_lying_npy(k):
+    """Each is one error with exit code 6 that names the file, at once and in little memory."""
+    source = k.file("p.kina", 'let x: tensor<F64, [N]> = load("x.npy");\nsum(x)\n')
+    good = npy("<f8", [4], floats(1, 2, 3, 4))
+    bad = {
+        "empty": b"", "magic only": good[:6], "cut in the header": good[:40], "cut in the data": good[:-5],
+        "other magic": b"\x93NUMPZ" + good[6:], "text": b"not a numpy file at all\n" * 9,
+        "version 9": good[:6] + b"\x09" + good[7:], "header longer than the file": good[:8] + b"\xff\xff" + good[10:],
+        "huge header": npy("<f8", [4], b"", version=(2, 0))[:8] + b"\xff\xff\xff\x7f" + b" " * 100,
+        "more entries than bytes": npy("<f8", [400000], floats(1, 2)),
+        "2^62 entries": npy("<f8", [2 ** 62], floats(1, 2)), "2^64 entries": npy("<f8", [2 ** 64], floats(1, 2)),
+        "product overflows": npy("<f8", [2 ** 32, 2 ** 32], floats(1, 2)),
+        "negative": npy("<f8", [], floats(1), header="{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }"),
+        "objects": npy("|O", [4], floats(1, 2, 3, 4)), "structure": npy("", [4], floats(1, 2, 3, 4),
+                                                                      header="{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (4,), }"),
+        "no shape": npy("", [], floats(1), header="{'descr': '<f8', 'fortran_order': False, }"),
+        "not a dictionary": npy("", [], floats(1), header="42"), "unclosed": npy("", [], floats(1), header="{'descr': '<f8"),
+        "complex": npy("<c16", [2], floats(1, 2, 3, 4)), "rank 40": npy("<f8", [1] * 40, floats(1)),
+        "another rank": npy("<f8", [2, 2], floats(1, 2, 3, 4)), "integers": npy("<i8", [4], floats(1, 2, 3, 4)),
+        "bytes behind": good + b"more",
+    }
+    for what, raw in bad.items():
+        k.file("x.npy", raw)
+        start = time.monotonic()
+        run = k.run(source, "--format", "json")
+        if what in ("bytes behind", "integers") and run.code == 0:
+            continue  # tolerated by NumPy, or an exact conversion
+        need(run.code == 6, f"{what}: exit code {run.code}: {kina.first_line(run.err)}")
+        need("x.npy" in run.err and len(kina.diagnostics(run.err)) == 1, f"{what}: not one error naming the file")
+        need(run.out == "" and time.monotonic() - start < 10, f"{what}: output, or slow")
+
+
+def test_lying_npz(k):
+    source = k.file("p.kina", "fn f(x: tensor<F64, [N]>) -> F64 { sum(x) }\n")
+    with zipfile.ZipFile(os.path.join(k.folder, "a.npz"), "w", zipfile.ZIP_DEFLATED) as z:
+        z.writestr("x.npy", npy("<f8", [1000], floats(*range(1000))))
+    with open(os.path.join(k.folder, "a.npz"), "rb") as f:
+        good = f.read()
+    chance = random.Random(7)
+    for cut in list(range(0, len(good), max(1, len(good) // 40))):
+        k.file("b.npz", good[:cut])
+        k.ends(6, source, "--fn", "f", "--arg", "x=@b.npz:x", says=["b.npz"])
+    for _ in range(60):
+        raw = bytearray(good)
+        for _ in range(3):
+            raw[chance.randrange(len(raw))] = chance.randrange(256)
+        k.file("b.npz", bytes(raw))
+        run = k.run(source, "--fn", "f", "--arg", "x=@b.npz:x")
+        need(run.code in (0, 6), f"a damaged .npz: exit code {run.code}")
+
+
+def test_missing_files(k):
+    k.ends(6, "none.kina", says=["none.kina"])
+    k.ends(6, k.folder)
+    k.ends(6, "-e", 'let x: tensor<F32, [2]> = load("none.npy"); x', says=["none.npy"])
+    k.ends(6, "-e", 'save("no/such/folder/x.npy", [1.0])', says=["no/such/folder"])
+
+
+def test_save(k):
+    k.ends(0, "-e", 'save("s.npy", [[1.0, 2.0], [3.0, 4.0]])')
+    need(read_npy(os.path.join(k.folder, "s.npy")) == ((2, 2), [1, 2, 3, 4]), "what save wrote")
+    need(k.numbers("-e", 'let x: tensor<F32, [2, 2]> = load("s.npy"); x') == [[[1, 2], [3, 4]]], "save, then load")
+    need(os.listdir(k.folder) == ["s.npy"], f"left behind: {os.listdir(k.folder)}")
+
+
+def test_no_files(k):
+    k.ends((1, 4, 6), "-e", 'save("s.npy", [1.0])', "--no-files")
+    need(not os.path.exists(os.path.join(k.folder, "s.npy")), "--no-files wrote a file")
+
+
+def test_out(k):
+    source = k.file("p.kina", SQUARE + "let x = tensor<F64, [2]>([1.0, 2.0]);\nhandle f(x, 3.0) with reverseMode\n")
+    out = os.path.join(k.folder, "out")
+    os.mkdir(out)
+    k.ends(0, source, "--out", out)
+    arrays = sorted(read_npy(os.path.join(out, name)) for name in os.listdir(out))
+    need(arrays == sorted([((), [15.0]), ((2,), [6.0, 12.0]), ((), [5.0])]), f"--out wrote {arrays}")
+    k.ends(6, source, "--out", os.path.join(k.folder, "p.kina"))
+
+
+# ---- options ----
+
+def test_help_and_version(k):
+    run = k.ends(0, "--help")
+    need("kina-interp" in run.out and "--max-memory" in run.out, "--help")
+    need(k.ends(0, "check", "--help").out != run.out, "each verb has its own help")
+    need(len(k.ends(0, "--version").out.splitlines()) >= 3, "--version names commit, BLAS, vector functions")
+
+
+def test_usage_errors(k):
+    good = k.file("p.kina", "1\n")
+    k.ends(2, good, "--fulll", says=["--full"])
+    k.ends(2, "chekc", good, says=["check"])
+    k.ends(2, good, "--format", "xml", says=["text", "json"])
+    k.ends(2, good, "--format", says=["--format"])
+    k.ends(2, good, good)
+    for option, values in {"--threads": ("0", "-1", "two", "1e9", ""), "--max-memory": ("", "12XB", "-1", "lots", "99999999999GiB"),
+                           "--time-limit": ("", "soon", "-1s", "1y", "1e400s")}.items():
+        for value in values:
+            k.ends(2, good, option, value, says=[option])
+    k.ends(2, "-e", "1", good)
+
+
+def test_stats(k):
+    source = k.file("p.kina", SQUARE + "let x = tensor<F64, [2]>([1.0, 2.0]);\nhandle f(x, 3.0) with reverseMode\n")
+    run = k.ends(0, source, "--stats")
+    need("tape" in run.err and "tape" not in run.out, "--stats is a table on standard error")
+    stats = json.loads(k.ends(0, source, "--stats", "--format", "json").out)["stats"]
+    for key in ("ops", "tape_records", "tape_bytes", "peak_live_bytes", "seconds_forward", "seconds_backward"):
+        need(isinstance(stats.get(key), (int, float)) and stats[key] >= 0, f"stats lacks {key}")
+    need(stats["ops"] >= 3 and stats["tape_records"] >= 3, f"{stats}")
+
+
+def test_full(k):
+    short, full = k.ends(0, "-e", "arange(5000)").out, k.ends(0, "-e", "arange(5000)", "--full").out
+    need("…" in short and len(short) < 2000, "a long tensor is abridged")
+    need("…" not in full and "4321" in full, "--full prints all of it")
+
+
+def test_threads_and_numerics(k):
+    source = k.file("p.kina", "let x = random_normal(3, [300, 200]);\nlet y = tanh(x @ transpose(x));\n(sum(y), y)\n")
+    one = k.ends(0, source, "--format", "json", "--threads", "1").out
+    need(one == k.ends(0, source, "--format", "json", "--threads", "2").out, "bits depend on the number of threads")
+    need(one == k.ends(0, source, "--format", "json").out, "bits depend on the default number of threads")
+    exact = k.ends(0, source, "--format", "json", "--numerics", "reference")
+    pairs = zip(*(kina.flat(kina.read_json(text)["results"][1]["data"]) for text in (one, exact.out)))
+    need(all(abs(a - b) < 1e-5 for a, b in pairs), "reference numerics are far from fast ones")
+
+
+def test_diagnostics_json(k):
+    run = k.ends(3, "-e", "x + y", "--diagnostics", "json")
+    faults = [json.loads(line) for line in run.err.splitlines()]
+    need(len(faults) == 2 and all(f["code"].startswith("K01") for f in faults), f"one object a line: {run.err!r}")
+
+
+def test_color(k):
+    need("\x1b" not in k.ends(3, "-e", "x").err, "color without a terminal")
+    need("\x1b" in k.ends(3, "-e", "x", "--color", "always").err, "--color always")
+
+
+def test_deny_warnings(k):
+    source = "fn f(x: F32) -> F32 { let unused = x * 2.0; x }\nf(1.0)"
+    need("warning[W" in k.ends(0, "-e", source).err, "an unused let is a warning and stops nothing")
+    k.ends(3, "-e", source, "--deny-warnings", says=["unused"])
+
+
+def test_all_errors_at_once(k):
+    run = k.ends(3, "-e", "let a = x1;\nlet b = x2;\nlet c = [1.0, 2.0] + [1.0, 2.0, 3.0];\na")
+    need(len(kina.diagnostics(run.err)) == 3, f"{len(kina.diagnostics(run.err))} of three errors reported")
+    place = kina.diagnostics(run.err)[1]
+    need(place[1:3] == (2, 9), f"the second is at {place[1]}:{place[2]}, expected 2:9")
+
+
+def test_columns(k):
+    """Columns count characters; a line may end in \\r\\n and hold tabs."""
+    for text, line, column in (("let é = 1;\r\nlet ü = é + wrong;\r\né\r\n", 2, 13), ("let a = 1;\n\t\twrong\n", 2, 3),
+                               ("let 変 = 1; wrong\n", 1, 12)):
+        faults = [f for f in kina.diagnostics(k.run(k.file("p.kina", text)).err) if "wrong" in f[3].splitlines()[0]]
+        if faults:  # names beyond ASCII may be refused, with an error of their own
+            need(faults[0][1:3] == (line, column), f"{text!r}: {faults[0][1]}:{faults[0][2]}, expected {line}:{column}")
+
+
+# ---- bad programs ----
+
+def test_any_bytes(k):
+    chance = random.Random(11)
+    alphabet = [b"fn ", b"let ", b"while ", b"if ", b"handle ", b"with ", b"(", b")", b"[", b"]", b"{", b"}", b"x", b"=", b"@",
+                b"1.0", b";", b",", b"\"", b"tensor<", b"F32", b"->", b"\x00", b"\xff", b"\xe2\x82", b"\n", b"//", b"."]
+    for number in range(300):
+        if number % 2:
+            raw = bytes(chance.randrange(256) for _ in range(chance.randrange(200)))
+        else:
+            raw = b" ".join(chance.choice(alphabet) for _ in range(chance.randrange(60)))
+        run = k.run(k.file("p.kina", raw), "--time-limit", "2s", "--max-memory", "256MiB")
+        need(run.code in (0, 1, 3), f"bytes number {number}: exit code {run.code}")
+        need(run.code == 0 or (run.out == "" and run.err), f"bytes number {number}: output beside an error, or no message")
+
+
+def test_odd_bytes(k):
+    for raw in (b"\x00", b"1 \x00 2", b"\xff\xfe1\x00", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"let x = \"", b"\"\\"):
+        k.ends(3, k.file("p.kina", raw))
+    run = k.run(k.file("p.kina", b"\xef\xbb\xbf7\n"))
+    need(run.code == 3 or "7" in run.out, "a byte order mark is skipped or refused")
+    for raw in (b"", b"\n\n", b"// only a comment", b"// no line end: \xc3\xa9"):
+        need(k.ends(0, k.file("p.kina", raw)).out == "", "an empty program returns nothing")
+
+
+def test_damaged_programs(k):
+    """A real program with bytes removed, doubled and changed."""
+    chance = random.Random(5)
+    text = (SQUARE + "let x = tensor<F64, [3]>([1.0, 2.0, 3.0]);\nlet w = while (i < 3) [s = x, i = 0] "
+            "{ (if (sum(s) > 1.0) { s * 0.5 } else { s + 1.0 }, i + 1) };\nhandle f(w, 0.5) with reverseMode\n").encode()
+    k.ends(0, k.file("p.kina", text))
+    for _ in range(200):
+        raw = bytearray(text)
+        for _ in range(chance.randint(1, 3)):
+            at, kind = chance.randrange(len(raw)), chance.randrange(3)
+            if kind == 0:
+                del raw[at]
+            elif kind == 1:
+                raw[at:at] = raw[at:at + chance.randint(1, 8)]
+            else:
+                raw[at] = chance.randrange(32, 127)
+        run = k.run(k.file("p.kina", bytes(raw)), "--time-limit", "2s", "--max-memory", "256MiB")
+        need(run.code in (0, 1, 3), f"{bytes(raw)!r}: exit code {run.code}")
+
+
+def test_deep_nesting(k):
+    """A million of anything nested is one error; long chains that do not nest are none."""
+    million = 1000000
+    for open_, close in (("(", ")"), ("[", "]"), ("{", "}"), ("-", ""), ("!", ""), ("f(", ")"), ("if (true) { ", " } else { 1 }"),
+                         ("fn() { ", " }"), ("let x = ", ""), ("(", ""), ("[", ""), ("{", ""), ("while (true) [x = ", "")):
+        run = k.run(k.file("p.kina", open_ * million + "1" + close * million), limit=60)
+        need(run.code == 3, f"a million {open_!r}: exit code {run.code}: {kina.first_line(run.err)}")
+        need(len(run.err) < 100000, f"a million {open_!r}: a message of {len(run.err)} bytes")
+    long = 100000
+    need(k.numbers(k.file("p.kina", "let x = 1 in\n" * long + "x\n")) == [1], "10^5 lines of let … in")
+    need(k.numbers(k.file("p.kina", "1" + " + 1" * long + "\n")) == [long + 1], "10^5 sums")
+    need(k.numbers(k.file("p.kina", "if (false) { 1 } else " * 20000 + "{ 2 }\n")) == [2], "20000 times else if")
+
+
+def test_long_names_and_numbers(k):
+    name = "x" * 200000
+    need(k.numbers(k.file("p.kina", f"let {name} = 3;\n{name}\n")) == [3], "a name of 200000 letters")
+    k.ends(3, k.file("p.kina", f"{name}\n"))
+    k.ends(3, "-e", "9" * 5000)
+    need(kina.as_f32(k.numbers("-e", "0." + "1" * 5000)[0]) == kina.as_f32(1 / 9), "a long fraction")
+    k.ends(3, "-e", "9223372036854775808")
+
+
+def test_overflowing_dims(k):
+    for text in ("zeros([9223372036854775807, 9223372036854775807])", "zeros([4294967296, 4294967296])",
+                 "zeros([-1])", "tensor<F32, [99999999999999999999]>", "reshape([1.0], [9223372036854775807, 3])",
+                 "broadcast([1.0], [1152921504606846976, 16, 1])", "let n: I64 = -3; zeros([n])",
+                 "let n: I64 = 9223372036854775807; zeros([n, n])", "arange(-1)"):
+        run = k.run("-e", text)
+        need(run.code in (1, 3), f"{text}: exit code {run.code}")
+
+
+def test_deep_recursion(k):
+    source = k.file("p.kina", "fn down(n: I32) -> I32 { if (n == 0) { 0 } else { 1 + down(n - 1) } }\n")
+    need(k.numbers(source, "--fn", "down", "--arg", "n=1000") == [1000], "a thousand calls deep")
+    run = k.run(source, "--fn", "down", "--arg", "n=1000000", limit=60)
+    if run.code != 0:
+        need(run.code == 1 and "K0508" in run.err, f"10^6 calls deep: {run.code}, {kina.first_line(run.err)}")
+    k.ends(1, k.file("q.kina", "fn forever(x: F64) -> F64 { forever(x + 1.0) }\nforever(0.0)\n"), says=["K0508"])
+    k.ends(1, k.file("r.kina", "fn forever(x: F64) -> F64 { forever(x * 1.5) }\n"
+                               "let x: F64 = 1.0;\nhandle forever(x) with reverseMode\n"), says=["K0508"])
+
+
+def test_time_limit(k):
+    for text in (ENDLESS, "fn f(x: F64) -> F64 { " + ENDLESS.replace("\n", " ").replace("0.0]", "x]").replace("+ 1.0", "* 1.0") +
+                 "}\nlet x: F64 = 1.0;\nhandle f(x) with forwardMode(1.0)\n"):
+        start = time.monotonic()
+        k.ends(1, k.file("p.kina", text), "--time-limit", "500ms", says=["K0510"])
+        need(time.monotonic() - start < 5, "the time limit came late")
+
+
+def test_memory_limit(k):
+    k.ends(1, "-e", "zeros([100000000])", "--max-memory", "64MiB", says=["K0507"])
+    k.ends(1, k.file("p.kina", "fn f(x: F64) -> F64 { let v = while (i < 100000000) [y = x, i = 0] { (sin(y), i + 1) }; v }\n"
+                               "let x: F64 = 1.0;\nhandle f(x) with reverseMode\n"), "--max-memory", "64MiB", says=["K0507"])
+    k.ends(1, k.file("q.kina", "let w = while (true) [x = [1.0]] { concat((x, x)) };\nw\n"), "--max-memory", "1MiB", says=["K0507"])
+    need(k.numbers("-e", "sum(ones([1000]))", "--max-memory", "64MiB") == [1000], "enough memory")
+    k.ends((1, 2, 3), "-e", "1", "--max-memory", "1")
+
+
+def test_system_out_of_memory(k):
+    if k.sanitized:
+        return
+    def little():
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    k.ends(1, "-e", "let x = zeros([2000000000]); sum(x + 1.0)", says=["K050"], preexec_fn=little)
+
+
+# ---- disks, pipes, signals ----
+
+def full_disk(folder):
+    """A file system of a few pages at `folder`, or False where this user may not mount one."""
+    return subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def test_full_disk(k):
+    """A file that cannot be written whole is not left behind; nor is its predecessor lost."""
+    out = os.path.join(k.folder, "out")
+    os.mkdir(out)
+    program = "random_normal(1, [200000])"
+
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+    k.ends(6, "-e", program, "--out", out, preexec_fn=small_files)
+    need(os.listdir(out) == [], f"left behind: {os.listdir(out)}")
+    k.ends(0, "-e", 'save("s.npy", [1.0])')
+    k.ends(6, "-e", f'save("s.npy", {program})', preexec_fn=small_files)
+    need(read_npy(os.path.join(k.folder, "s.npy")) == ((1,), [1.0]), "save lost the old file")
+    if full_disk(out):
+        try:
+            k.ends(6, "-e", program, "--out", out)
+            need(os.listdir(out) == [], f"left behind on the full disk: {os.listdir(out)}")
+        finally:
+            subprocess.run(["umount", out], check=True)
+
+
+def test_full_standard_output(k):
+    for more in ((), ("--format", "json")):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([k.binary, "-e", "arange(100000)", "--full", *more], stdin=subprocess.DEVNULL,
+                                  stdout=full, stderr=subprocess.PIPE, timeout=60)
+        need(done.returncode == 6 and done.stderr, f"output to a full device: exit code {done.returncode}")
+
+
+def test_closed_pipe(k):
+    for program in ("arange(1000000)", "let i = while (i < 100000) [i = 0] { print(i, \"and much more text behind it\"); i + 1 };\ni"):
+        process = subprocess.Popen([k.binary, "-e", program, "--full"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        process.stdout.read(10)
+        process.stdout.close()
+        err = process.stderr.read()
+        process.stderr.close()
+        code = process.wait(timeout=60)
+        need(err == b"", f"a closed pipe: {err[:80]!r}")
+        need(code == 0, f"a closed pipe: exit code {code}")
+
+
+def test_interrupt(k):
+    for text in (ENDLESS, "let v = while (true) [x = ones([400, 400])] { x @ x * 0.0025 };\nv\n"):
+        process = subprocess.Popen([k.binary, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdin.write(text.encode())
+        process.stdin.close()
+        process.stdin = None
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        out, err = process.communicate(timeout=30)
+        need(process.returncode == 130, f"Ctrl-C: exit code {process.returncode}")
+        need(b"interrupt" in err.lower() and out == b"", f"Ctrl-C: {err[:80]!r}")
+        need(time.monotonic() - start < 5, "Ctrl-C was answered late")
+
+
+def test_host_locale(k):
+    run = k.ends(0, "-e", "1.5 + 0.25", env=dict(os.environ, LC_ALL="de_DE.UTF-8", LANG="de_DE.UTF-8"))
+    need("1.75" in run.out, f"numbers follow the host's locale: {run.out!r}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default=os.path.join(kina.ROOT, "build/kina-interp"))
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="tests with one of these words in their names")
+    options = parser.parse_args()
+    tests = [(name[5:], test) for name, test in list(globals().items()) if name.startswith("test_")]
+    if options.only:
+        tests = [t for t in tests if any(word in t[0] for word in options.only)]
+    failed = 0
+    for name, test in tests:
+        folder = tempfile.mkdtemp(prefix="kina-cli-")
+        try:
+            test(Kina(os.path.abspath(options.bin), folder))
+        except (Wrong, ValueError, KeyError, OSError, subprocess.SubprocessError) as error:
+            failed += 1
+            print(f"FAIL {name}: {error if isinstance(error, Wrong) else f'{type(error).__name__}: {error}'}")
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return 1 if failed or not tests else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Puts one fault at a time into a copy of the tree: the tests must notice each. What `make mutants` runs.
+
+    tests/mutants/run.py [--only N …] [--keep]
+
+The faults stand in tests/mutants/list, in blocks set apart by an empty line:
+
+    # what the fault breaks
+    file: ad/reverse.c
+    old: the exact text, found once in the file
+    new: what replaces it
+
+The copy starts with the objects of build/, so that only what the fault touches is compiled. Suites run from
+the quickest to the slowest and stop at the first that fails.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LIMIT = 240  # seconds for one suite: a fault may make a loop endless
+
+
+def read_faults():
+    faults = []
+    with open(os.path.join(ROOT, "tests/mutants/list"), encoding="utf-8") as f:
+        blocks = f.read().split("\n\n")
+    for block in blocks:
+        fault = {}
+        for line in block.splitlines():
+            if line.startswith("# "):
+                fault.setdefault("why", line[2:])
+            elif ": " in line:
+                key, _, value = line.partition(": ")
+                fault[key] = value
+            elif line.endswith(":"):
+                fault[line[:-1]] = ""
+        if "file" in fault:
+            missing = {"why", "old", "new"} - set(fault)
+            if missing:
+                sys.exit(f"tests/mutants/list: a fault in {fault['file']} lacks {', '.join(sorted(missing))}")
+            faults.append(fault)
+    return faults
+
+
+def copy_tree(to):
+    """The sources and what is built of them, with their times, so that make sees nothing to do."""
+    ignore = shutil.ignore_patterns(".git", "san", "__pycache__")
+    shutil.copytree(ROOT, to, ignore=ignore, symlinks=True, copy_function=shutil.copy2, dirs_exist_ok=True)
+
+
+def suites():
+    python = sys.executable
+    kina = ["--bin", "build/kina-interp"]
+    return [("units", ["build/tests/unit"]),
+            ("lang", [python, "tests/lang_runner.py", *kina]),
+            ("random programs", [python, "tests/peers/random_programs.py", "--count", "40", *kina]),
+            ("ops against PyTorch", [python, "tests/peers/ops_torch.py", *kina])]
+
+
+def quiet(command, tree):
+    """The exit code, or None when it took too long."""
+    try:
+        return subprocess.run(command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, timeout=LIMIT, env=dict(os.environ, CK_FORK="no")).returncode
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def build(tree):
+    jobs = f"-j{os.cpu_count() or 1}"
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS")}
+    return subprocess.run(["make", "--silent", jobs, "tests"], cwd=tree, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, env=environment)
+
+
+def try_fault(fault, tree):
+    """(caught, what to say about it)"""
+    path = os.path.join(tree, fault["file"])
+    if not os.path.exists(path):
+        return False, f"stale: there is no {fault['file']}"
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    found = text.count(fault["old"])
+    if found != 1 or fault["old"] == fault["new"]:
+        return False, f"stale: its text is in {fault['file']} {found} times"
+    stat = os.stat(path)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text.replace(fault["old"], fault["new"]))
+    try:
+        made = build(tree)
+        if made.returncode != 0:
+            return False, "does not compile: " + next((l for l in made.stdout.splitlines() if "error" in l), "")
+        for name, command in suites():
+            code = quiet(command, tree)
+            if code != 0:
+                return True, f"caught by {name}" + (" (it did not end)" if code is None else "")
+        return False, "noticed by no suite"
+    finally:
+        # The text goes back with a new time, so that make compiles it once more.
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.utime(path, (time.time(), max(time.time(), stat.st_mtime)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", type=int, metavar="N")
+    parser.add_argument("--keep", action="store_true", help="leave the copy of the tree")
+    options = parser.parse_args()
+    faults = read_faults()
+    tree = tempfile.mkdtemp(prefix="kina-mutants-")
+    passed = failed = 0
+    try:
+        copy_tree(tree)
+        made = build(tree)
+        if made.returncode != 0:
+            print(made.stdout)
+            sys.exit("the tree does not build")
+        for name, command in suites():
+            if quiet(command, tree) != 0:
+                sys.exit(f"without any fault, {name} fails already")
+        for number, fault in enumerate(faults, 1):
+            if options.only and number not in options.only:
+                continue
+            start = time.monotonic()
+            caught, said = try_fault(fault, tree)
+            passed, failed = passed + caught, failed + (not caught)
+            mark = "" if caught else "FAIL "
+            print(f"{mark}mutant {number:02} {said} ({time.monotonic() - start:.0f} s): {fault['why']}", flush=True)
+    finally:
+        if options.keep:
+            print(f"the copy is in {tree}")
+        else:
+            shutil.rmtree(tree, ignore_errors=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

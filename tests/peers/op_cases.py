@@ -1,0 +1,304 @@
+"""What each op should compute: cases of a Kina expression, the same in torch, and operands.
+
+CASES has an entry for every op of runtime/ops.def with a surface name, and for every builtin of
+interp/builtins.def that computes; the driver fails on one that is missing. Operands are torch tensors and are
+called x, y, z in the expression. Where torch has another idea of an edge value than the language, the
+edge is tested elsewhere (tests/lang, the unit tests).
+"""
+import math
+
+import torch
+
+F64, F32, I32, I64 = torch.float64, torch.float32, torch.int32, torch.int64
+GENERATOR = torch.Generator().manual_seed(20260601)
+
+
+class Case:
+    def __init__(self, kina, reference, *operands):
+        self.kina, self.reference, self.operands = kina, reference, operands
+
+
+def draw(*shape, lo=-2.0, hi=2.0):
+    """Uniform numbers: the k-th call always gives the same."""
+    return lo + (hi - lo) * torch.rand(shape, dtype=F64, generator=GENERATOR)
+
+
+def f64(data):
+    return torch.tensor(data, dtype=F64)
+
+
+def i32(data):
+    return torch.tensor(data, dtype=I32)
+
+
+def i64(data):
+    return torch.tensor(data, dtype=I64)
+
+
+def boolean(data):
+    return torch.tensor(data, dtype=torch.bool)
+
+
+def unary(kina, reference, lo=-2.0, hi=2.0, edges=()):
+    """A matrix, a number, an empty and a strided operand, and the edge values."""
+    cases = [Case(kina, reference, draw(2, 3, lo=lo, hi=hi)), Case(kina, reference, draw(lo=lo, hi=hi)),
+             Case(kina, reference, draw(37, lo=lo, hi=hi)), Case(kina, reference, draw(0, 3)),
+             Case(kina.replace("(x)", "(transpose(x)[::-1])"), lambda x: reference(torch.flip(x.T, (0,))),
+                  draw(3, 5, lo=lo, hi=hi))]
+    if edges:
+        cases.append(Case(kina, reference, f64(list(edges))))
+    return cases
+
+
+PAIRS = [((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2, 3)), ((4,), ()), ((), ()), ((2, 3, 2), (3, 1)),
+         ((0, 3), (3,)), ((33,), (33,))]
+
+
+def binary(kina, reference, lo=-2.0, hi=2.0, more=()):
+    """All the ways to broadcast."""
+    return [Case(kina, reference, draw(*s, lo=lo, hi=hi), draw(*t, lo=lo, hi=hi)) for s, t in PAIRS] + list(more)
+
+
+def compare(sign, reference):
+    x, y = f64([[1.0, 2.0, 3.0], [-1.0, 0.0, math.nan]]), f64([2.0, 2.0, 2.0])
+    return [Case(f"x {sign} y", reference, x, y), Case(f"x {sign} y", reference, i32([1, 2, 3]), i32([3, 2, 1])),
+            Case(f"x {sign} y", reference, f64(0.5), f64(0.5))]
+
+
+def reduction(name, reference, shapes=((2, 3, 4),)):
+    """Over every axis, two axes, all, with and without keepdims. reference(x, axes, keep)."""
+    cases = []
+    for shape in shapes:
+        x = draw(*shape)
+        for axis in (0, 1, -1):
+            cases.append(Case(f"{name}(x, axis={axis})", lambda x, a=axis: reference(x, (a,), False), x))
+        cases += [Case(f"{name}(x, axis=1, keepdims=true)", lambda x: reference(x, (1,), True), x),
+                  Case(f"{name}(x, axis=[0, 2])", lambda x: reference(x, (0, 2), False), x),
+                  Case(f"{name}(x, axis=[0, -1], keepdims=true)", lambda x: reference(x, (0, 2), True), x),
+                  Case(f"{name}(x)", lambda x: reference(x, (0, 1, 2), False), x),
+                  Case(f"{name}(permute(x, [2, 0, 1]), axis=1)", lambda x: reference(x.permute(2, 0, 1), (1,), False), x)]
+    return cases
+
+
+def cube_root(x):
+    return torch.sign(x) * torch.pow(torch.abs(x), 1.0 / 3.0)
+
+
+class Digamma(torch.autograd.Function):
+    """torch's digamma with the derivative in full precision: torch's own is a few digits short."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.digamma(x)
+
+    @staticmethod
+    def backward(ctx, cotangent):
+        x, total = ctx.saved_tensors[0].clone(), 0.0
+        for _ in range(20):
+            total, x = total + 1.0 / x ** 2, x + 1.0
+        bernoulli = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730]
+        total = total + 1 / x + 1 / (2 * x ** 2) + sum(b / x ** (2 * k + 3) for k, b in enumerate(bernoulli))
+        return cotangent * total
+
+
+def index_add(x, axis, index, y):
+    return torch.index_add(x, axis, index.long(), y)
+
+
+def nll(logp, targets):
+    return torch.nn.functional.nll_loss(logp, targets.long())
+
+
+def mean_all(x, axes, keep):
+    return torch.mean(x, axes, keepdim=keep)
+
+
+B, C = draw(2, 3), draw(2, 3)
+MASK = boolean([[True, False, True], [False, False, True]])
+T4 = f64([[1.0, 3.0, 3.0, -2.0], [0.5, 0.5, 0.5, 0.5]])  # ties
+E = torch.nn.functional
+
+CASES = {
+    "neg": unary("neg(x)", torch.neg) + [Case("-x", torch.neg, draw(3)), Case("-x", torch.neg, i32([1, -2]))],
+    "abs": unary("abs(x)", torch.abs, edges=[0.0, -0.0]),
+    "sign": unary("sign(x)", torch.sign, edges=[0.0]),
+    "square": unary("square(x)", torch.square),
+    "sqrt": unary("sqrt(x)", torch.sqrt, 0.1, 4.0),
+    "rsqrt": unary("rsqrt(x)", torch.rsqrt, 0.1, 4.0),
+    "cbrt": unary("cbrt(x)", cube_root) + [Case("cbrt(x)", cube_root, f64([-8.0, 27.0]))],
+    "reciprocal": unary("reciprocal(x)", torch.reciprocal, 0.2, 3.0),
+    "exp": unary("exp(x)", torch.exp, -5.0, 5.0),
+    "exp2": unary("exp2(x)", torch.exp2),
+    "expm1": unary("expm1(x)", torch.expm1, edges=[0.0, 1e-10]),
+    "log": unary("log(x)", torch.log, 0.1, 9.0),
+    "log2": unary("log2(x)", torch.log2, 0.1, 9.0),
+    "log1p": unary("log1p(x)", torch.log1p, -0.5, 3.0, edges=[0.0, 1e-10]),
+    "sin": unary("sin(x)", torch.sin, -9.0, 9.0),
+    "cos": unary("cos(x)", torch.cos, -9.0, 9.0),
+    "tan": unary("tan(x)", torch.tan, -1.3, 1.3),
+    "asin": unary("asin(x)", torch.asin, -0.9, 0.9),
+    "acos": unary("acos(x)", torch.acos, -0.9, 0.9),
+    "atan": unary("atan(x)", torch.atan, -5.0, 5.0),
+    "sinh": unary("sinh(x)", torch.sinh),
+    "cosh": unary("cosh(x)", torch.cosh),
+    "tanh": unary("tanh(x)", torch.tanh, edges=[0.0, 30.0, -30.0]),
+    "asinh": unary("asinh(x)", torch.asinh),
+    "acosh": unary("acosh(x)", torch.acosh, 1.2, 4.0),
+    "atanh": unary("atanh(x)", torch.atanh, -0.9, 0.9),
+    "sigmoid": unary("sigmoid(x)", torch.sigmoid, edges=[800.0, -700.0]),
+    "softplus": unary("softplus(x)", lambda x: E.softplus(x, threshold=1e9), edges=[600.0, -600.0]),
+    "relu": unary("relu(x)", torch.relu, edges=[0.0]),
+    "gelu": unary("gelu(x)", E.gelu),
+    "silu": unary("silu(x)", E.silu),
+    "erf": unary("erf(x)", torch.erf),
+    "erfc": unary("erfc(x)", torch.erfc, edges=[5.0]),
+    "lgamma": unary("lgamma(x)", torch.lgamma, 0.2, 6.0),
+    "digamma": unary("digamma(x)", Digamma.apply, 0.3, 6.0),
+    "floor": unary("floor(x)", torch.floor),
+    "ceil": unary("ceil(x)", torch.ceil),
+    "round": unary("round(x)", torch.round, edges=[0.5, 1.5, 2.5, -0.5]),
+    "step": unary("step(x)", lambda x: torch.heaviside(x.detach(), f64(0.0)) + 0.0 * x, edges=[0.0]),
+    "not": [Case("!x", torch.logical_not, MASK), Case("!x", torch.logical_not, boolean(True))],
+
+    "add": binary("x + y", torch.add, more=[Case("x + y", torch.add, i32([2147483647, 1]), i32([1, 2]))]),
+    "sub": binary("x - y", torch.sub),
+    "mul": binary("x * y", torch.mul, more=[Case("x * y", torch.mul, i64([2, 3]), i64(-4))]),
+    "div": binary("x / y", torch.div, 0.3, 2.0, more=[
+        Case("x / y", lambda x, y: torch.div(x, y, rounding_mode="trunc"), i32([7, -7, 7]), i32([2, 2, -2]))]),
+    "rem": [Case("x % y", torch.fmod, i32([7, -7, 7, -7]), i32([2, 2, -2, -2])), Case("x % y", torch.fmod, i64(9), i64(4))],
+    "mod": [Case("mod(x, y)", torch.remainder, f64([5.5, -5.5, 1.25]), f64([2.0, 2.0, 0.5])),
+            Case("mod(x, y)", torch.remainder, i32([7, -7, 7, -7]), i32([2, 2, -2, -2]))],
+    "pow": binary("pow(x, y)", torch.pow, 0.2, 2.0, more=[
+        Case("pow(x, 2.0)", lambda x: torch.pow(x, 2.0), f64([-1.5, 0.0, 2.0])),
+        Case("pow(x, 3.0)", lambda x: torch.pow(x, 3.0), f64([-1.5, 0.0, 2.0]))]),
+    "atan2": binary("atan2(x, y)", torch.atan2),
+    "maximum": binary("maximum(x, y)", torch.maximum, more=[
+        Case("maximum(x, y)", torch.maximum, f64([1.0, 2.0, 3.0]), f64([1.0, 3.0, 2.0]))]),
+    "minimum": binary("minimum(x, y)", torch.minimum, more=[
+        Case("minimum(x, y)", torch.minimum, f64([1.0, 2.0, 3.0]), f64([1.0, 3.0, 2.0]))]),
+    "lt": compare("<", torch.lt), "le": compare("<=", torch.le), "gt": compare(">", torch.gt),
+    "ge": compare(">=", torch.ge), "eq": compare("==", torch.eq), "ne": compare("!=", torch.ne),
+    "and": [Case("x && y", torch.logical_and, MASK, boolean([True, True, False]))],
+    "or": [Case("x || y", torch.logical_or, MASK, boolean([True, True, False]))],
+    "where": [Case("where(x, y, z)", torch.where, MASK, B, C), Case("where(x, y, z)", torch.where, MASK, draw(3), draw(2, 1)),
+              Case("where(x, y, z)", torch.where, boolean([True, False, True]), B, draw()),
+              Case("if (x > 0.0) { x * y } else { y }", lambda x, y: torch.where(x > 0, x * y, y), B, C)],
+    "clamp": [Case("clamp(x, -0.5, 1.0)", lambda x: torch.clamp(x, -0.5, 1.0), draw(3, 4)),
+              Case("clamp(x, y, z)", torch.clamp, draw(2, 3), draw(3, lo=-1.0, hi=-0.2), draw(2, 1, lo=0.2, hi=1.0))],
+
+    "sum": reduction("sum", lambda x, a, k: torch.sum(x, a, keepdim=k)) + [
+        Case("sum(x)", torch.sum, draw(0, 3)), Case("sum(x, axis=0)", lambda x: torch.sum(x, 0), draw(0, 3)),
+        Case("sum(x)", torch.sum, draw(1000)), Case("sum(x)", lambda x: torch.sum(x, dtype=I32), i32([3, 4, 5]))],
+    "mean": reduction("mean", mean_all),
+    "prod": [Case("prod(x, axis=1)", lambda x: torch.prod(x, 1), draw(3, 4)), Case("prod(x)", torch.prod, draw(5)),
+             Case("prod(x)", torch.prod, f64([2.0, 0.0, 3.0])), Case("prod(x)", torch.prod, f64([2.0, 0.0, 0.0])),
+             Case("prod(x, axis=0, keepdims=true)", lambda x: torch.prod(x, 0, keepdim=True), draw(3, 2))],
+    "max": reduction("max", lambda x, a, k: torch.amax(x, a, keepdim=k)) + [
+        Case("max(x, axis=1)", lambda x: torch.amax(x, 1), T4), Case("max(x)", lambda x: torch.amax(x, (0, 1)), T4)],
+    "min": reduction("min", lambda x, a, k: torch.amin(x, a, keepdim=k)) + [
+        Case("min(x, axis=1)", lambda x: torch.amin(x, 1), T4)],
+    "logsumexp": reduction("logsumexp", lambda x, a, k: torch.logsumexp(x, a, keepdim=k)) + [
+        Case("logsumexp(x, axis=1)", lambda x: torch.logsumexp(x, 1), f64([[1e4, 1e4, 0.0], [-1e4, -1e4, -math.inf]]))],
+    "any": [
+        Case("any(x, axis=1)", lambda x: torch.any(x, 1), MASK), Case("any(x)", torch.any, MASK),
+        Case("any(x)", torch.any, boolean([False, False]))],
+    "all": [Case("all(x, axis=0)", lambda x: torch.all(x, 0), MASK), Case("all(x)", torch.all, boolean([True, True])),
+            Case("all(x, axis=1, keepdims=true)", lambda x: torch.all(x, 1, keepdim=True), MASK)],
+    "argmax": [Case("argmax(x, axis=1)", lambda x: torch.argmax(x, 1), draw(3, 5)), Case("argmax(x)", torch.argmax, draw(3, 5)),
+               Case("argmax(x, axis=0, keepdims=true)", lambda x: torch.argmax(x, 0, keepdim=True), draw(3, 5)),
+               Case("argmax(x, axis=1)", lambda x: i64([1, 0]), T4)],
+    "argmin": [Case("argmin(x, axis=1)", lambda x: torch.argmin(x, 1), draw(3, 5)), Case("argmin(x)", torch.argmin, draw(7))],
+
+    "softmax": [Case("softmax(x)", lambda x: torch.softmax(x, -1), draw(2, 4)),
+                Case("softmax(x, axis=0)", lambda x: torch.softmax(x, 0), draw(3, 4)),
+                Case("softmax(x, axis=1)", lambda x: torch.softmax(x, 1), draw(2, 3, 2)),
+                Case("softmax(x)", lambda x: torch.softmax(x, -1), f64([1e4, -1e4, 9999.0]))],
+    "log_softmax": [Case("log_softmax(x)", lambda x: torch.log_softmax(x, -1), draw(2, 4)),
+                    Case("log_softmax(x, axis=0)", lambda x: torch.log_softmax(x, 0), draw(3, 4)),
+                    Case("log_softmax(x)", lambda x: torch.log_softmax(x, -1), f64([1e4, -1e4, 9999.0]))],
+
+    "reshape": [Case("reshape(x, [3, 2])", lambda x: torch.reshape(x, (3, 2)), B),
+                Case("reshape(transpose(x), [6])", lambda x: torch.reshape(x.T, (6,)), B),
+                Case("reshape(x, [1, 1])", lambda x: torch.reshape(x, (1, 1)), draw())],
+    "permute": [Case("permute(x, [2, 0, 1])", lambda x: x.permute(2, 0, 1), draw(2, 3, 4))],
+    "broadcast": [Case("broadcast(x, [4, 2, 3])", lambda x: torch.broadcast_to(x, (4, 2, 3)), draw(2, 1)),
+                  Case("broadcast(x, [3])", lambda x: torch.broadcast_to(x, (3,)), draw())],
+    "expand_dims": [Case("expand_dims(x, 1)", lambda x: x.unsqueeze(1), B), Case("expand_dims(x, -1)", lambda x: x.unsqueeze(-1), B)],
+    "squeeze": [Case("squeeze(x, 1)", lambda x: x.squeeze(1), draw(2, 1, 3))],
+    "concat": [Case("concat((x, y), axis=1)", lambda x, y: torch.cat((x, y), 1), B, draw(2, 2)),
+               Case("concat((x, y, x))", lambda x, y: torch.cat((x, y, x), 0), draw(2), draw(3))],
+    "take": [Case("take(x, y)", lambda x, y: torch.index_select(x, 0, y.long()), draw(4, 3), i32([2, 0, 2])),
+             Case("take(x, y, axis=1)", lambda x, y: torch.index_select(x, 1, y), draw(4, 3), i64([1, 1])),
+             Case("take(x, y)", lambda x, y: x[y.long()], draw(4), i32([[0, 3], [3, 1]]))],
+    "take_along_axis": [Case("take_along_axis(x, y, axis=1)", lambda x, y: torch.gather(x, 1, y.long()), draw(2, 4),
+                             i32([[3, 3, 0], [1, 0, 2]])),
+                        Case("take_along_axis(x, y, 0)", lambda x, y: torch.gather(x, 0, y), draw(3), i64([2, 2]))],
+    "scatter_add": [Case("scatter_add(x, y, z)", lambda x, y, z: index_add(x, 0, y, z), draw(3, 2), i32([2, 0, 2]), draw(3, 2)),
+                    Case("scatter_add(x, y, z, axis=1)", lambda x, y, z: index_add(x, 1, y, z), draw(2, 3), i64([1, 1]), draw(2, 2))],
+    "scatter_along_axis": [Case("scatter_along_axis(x, y, z, axis=1)", lambda x, y, z: torch.scatter_add(x, 1, y.long(), z),
+                                draw(2, 4), i32([[3, 3, 0], [1, 0, 2]]), draw(2, 3))],
+    "one_hot": [Case("one_hot(x, 4)", lambda x: E.one_hot(x, 4).to(F32), i64([2, 0, 3])),
+                Case("one_hot(x, 3)", lambda x: E.one_hot(x.long(), 3).to(F32), i32([[2], [1]]))],
+
+    "matmul": [Case("x @ y", torch.matmul, draw(*s), draw(*t)) for s, t in [
+        ((2, 3), (3, 4)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (3,)), ((2, 4, 3), (2, 3, 2)), ((2, 4, 3), (3, 2)),
+        ((4, 3), (2, 3, 2)), ((2, 1, 4, 3), (1, 3, 3, 2)), ((2, 4, 3), (3,)), ((3,), (2, 3, 4)), ((0, 3), (3, 2)),
+        ((2, 0), (0, 3)), ((70, 65), (65, 33))]] + [
+        Case("matmul(transpose(x), y)", lambda x, y: x.T @ y, draw(3, 2), draw(3, 4)),
+        Case("x @ transpose(y)", lambda x, y: x @ y.T, draw(2, 3), draw(4, 3)),
+        Case("x @ y[::-1]", lambda x, y: x @ torch.flip(y, (0,)), draw(2, 3), draw(3, 4)),
+        Case("x @ x", lambda x: x @ x, draw(3, 3))],
+
+    "full": [Case("full([2, 3], x)", lambda x: x * torch.ones(2, 3, dtype=F64), draw())],
+    "arange": [Case("arange(5) + x", lambda x: torch.arange(5, dtype=I32) + x, i32(1))],
+    "eye": [Case("eye(3, F64) * x", lambda x: torch.eye(3, dtype=F64) * x, draw())],
+}
+
+# Torch draws other random numbers: these cases state what must hold of ours, as a Bool that is true.
+KEY = i64(42)
+CASES["random_bits"] = [
+    Case("all(random_bits(x, [8]) == random_bits(x, [8])) && any(random_bits(x, [8]) != random_bits(x + 1, [8]))",
+         lambda x: boolean(True), KEY)]
+CASES["random_uniform"] = [
+    Case("min(random_uniform(x, [4096], F64)) >= 0.0 && max(random_uniform(x, [4096], F64)) < 1.0 && "
+         "abs(mean(random_uniform(x, [4096], F64)) - 0.5) < 0.02", lambda x: boolean(True), KEY),
+    Case("min(random_uniform(x, [4096])) >= 0.0 && max(random_uniform(x, [4096])) < 1.0 && "
+         "abs(mean(square(random_uniform(x, [4096]))) - 0.333) < 0.02", lambda x: boolean(True), KEY)]
+CASES["random_normal"] = [
+    Case("abs(mean(random_normal(x, [4096], F64))) < 0.06 && abs(mean(square(random_normal(x, [4096], F64))) - 1.0) < 0.1",
+         lambda x: boolean(True), KEY)]
+
+# Builtins that are several ops or none.
+CASES.update({
+    "mean_nll": [Case("nll(x, y)", nll, draw(3, 4), i64([1, 0, 3])), Case("nll(x, y)", nll, draw(3, 4), i32([1, 1, 1]))],
+    "cross_entropy": [Case("cross_entropy(x, y)", lambda x, y: E.cross_entropy(x, y.long()), draw(3, 4), i32([1, 0, 3]))],
+    "transpose": [Case("transpose(x)", lambda x: x.T, B), Case("transpose(x)", lambda x: x.permute(2, 1, 0), draw(2, 3, 4))],
+    "stack": [Case("stack((x, y))", lambda x, y: torch.stack((x, y)), B, C),
+              Case("stack((x, y, x), axis=1)", lambda x, y: torch.stack((x, y, x), 1), draw(2), draw(2))],
+    "dot": [Case("dot(x, y)", torch.dot, draw(4), draw(4))],
+    "outer": [Case("outer(x, y)", torch.outer, draw(2), draw(3))],
+    "zeros": [Case("zeros([2, 2], F64) + x", lambda x: x + torch.zeros(2, 2, dtype=F64), draw())],
+    "ones": [Case("ones([2, 2], F64) * x", lambda x: x * torch.ones(2, 2, dtype=F64), draw())],
+    "zeros_like": [Case("zeros_like(x) + y", lambda x, y: torch.zeros_like(x) + y, B, draw())],
+    "ones_like": [Case("ones_like(x) * y", lambda x, y: torch.ones_like(x) * y, B, draw())],
+    "to_F32": [Case("F32(x)", lambda x: x.to(F32), f64([0.1, 2.5])), Case("F32(x)", lambda x: x.to(F32), i32([1, -2]))],
+    "to_F64": [Case("F64(x)", lambda x: x.to(F64), torch.tensor([0.1, 2.5], dtype=F32)),
+               Case("F64(F32(x) * F32(x))", lambda x: (x.to(F32) * x.to(F32)).to(F64), f64([0.5, 1.25]))],
+    "to_I32": [Case("I32(x)", lambda x: x.to(I32), f64([1.9, -1.9, 0.0]))],
+    "to_I64": [Case("I64(x)", lambda x: x.to(I64), f64([1.9, -1.9, 0.0]))],
+    "to_Bool": [Case("Bool(x)", lambda x: x.to(torch.bool), f64([0.0, -1.5]))],
+    "shape": [Case("shape(x)", lambda x: i64([2, 3]), B)],
+    "dim": [Case("dim(x, 1)", lambda x: i64(3), B)],
+    "rank": [Case("rank(x)", lambda x: i64(2), B)],
+    "copy": [Case("copy(x) * x", lambda x: x * x, B)],
+    "stop_gradient": [Case("stop_gradient(x) * x", lambda x: x.detach() * x, B)],
+})
+# Indexing has no name of its own.
+CASES["indexing"] = [
+    Case("x[1]", lambda x: x[1], draw(3, 4)), Case("x[-1]", lambda x: x[-1], draw(3, 4)),
+    Case("x[:, 2]", lambda x: x[:, 2], draw(3, 4)), Case("x[1:3]", lambda x: x[1:3], draw(4, 2)),
+    Case("x[1:, 0:3:2]", lambda x: x[1:, 0:3:2], draw(3, 4)), Case("x[::-1]", lambda x: torch.flip(x, (0,)), draw(5)),
+    Case("x[y, 1]", lambda x, y: x[int(y), 1], draw(3, 4), i32(2)), Case("x[1, 2] * x[0, 0]", lambda x: x[1, 2] * x[0, 0], draw(3, 4)),
+    Case("x[-3:-1]", lambda x: x[-3:-1], draw(5)), Case("x[3:0:-2]", lambda x: torch.flip(x[1:4], (0,))[::2], draw(5)),
+]
