@@ -5,7 +5,7 @@
 
 #include "ad/sweep.h"
 
-/* Elementwise rules are cotangent * partial. Where no other handler is outside, the partials of an op on
+/* Elementwise rules are cotangent * partial. Where no other handler sees the op, the partials of an op on
  * numbers are plain numbers already when it is recorded; storing them gives the sweep's bits. */
 static bool note_scalar(context *c, reverse_scope *s, const op_call *call, uint8_t handlers, value *out) {
     performer p;
@@ -73,9 +73,10 @@ static bool reverse_perform(context *c, handler *h, const op_call *call, value *
     if (handlers != 0) careful.spent = spendable(call);
     if (!door_perform_at(c, h->outer, &careful, out)) return false;
     if (!(handlers & s->bit) || !dtype_floating(out->dtype)) return true;
-    if (out->index != 0) return true;
+    if (out->index != 0 && tape_record(t, out->index)->op != RECORD_INPUT) return true;
     bool ok;
-    if (s->alone && info->rule == OP_RULE_PARTIAL && call->n <= 2 && all_numbers(call)) {
+    bool mine_alone = s->alone && handlers == s->bit;
+    if (mine_alone && info->rule == OP_RULE_PARTIAL && call->n <= 2 && all_numbers(call)) {
         ok = note_scalar(c, s, call, handlers, out);
     } else {
         ok = tape_note(t, call, handlers, out);

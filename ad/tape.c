@@ -207,7 +207,6 @@ static bool place_saved(tape *t, record *r, const op_call *call, const value *ou
     }
     if (r->saves & NEED_OUT) {
         if (!push_saved(t, *out)) return false;
-        tape_saved(t, t->saved.count - 1)->index = tape_top(t) - 1;
     }
     if (r->saves & NEED_SIZES) {
         for (int k = 0; k < call->n; k++) {
@@ -243,26 +242,41 @@ static uint8_t needed(const op_call *call) {
     return saves;
 }
 
-static void unwind(tape *t, uint32_t operands, uint32_t saved) {
-    record *r = tape_record(t, tape_top(t) - 1);
+/* Takes back what a record that cannot be finished has pushed; it stays as a bare input. */
+static void unwind(tape *t, record *r, uint32_t operands, uint32_t saved) {
     if (r->saves & SAVED_ATTRS) give_back(t->c, (void *)(uintptr_t)r->u.op.attrs, sizeof(op_attrs));
     drop_saved(t, saved);
     pile_truncate(t->c, &t->operands, operands);
-    pop_record(t);
+    r->op = RECORD_INPUT;
+    r->saves = r->n = 0;
+}
+
+/* The record for an op's result: a new one, or the bare input by which a forward handler outside keeps the
+ * result's tangent, which takes the op up under the same index. */
+static record *record_for(tape *t, const op_call *call, uint8_t handlers, value *out) {
+    if (out->index == 0) {
+        record *fresh = push_record(t, (uint16_t)call->op, handlers, call->where, out);
+        if (fresh != NULL) out->index = tape_top(t) - 1;
+        return fresh;
+    }
+    record *r = tape_record(t, out->index);
+    r->op = (uint16_t)call->op;
+    r->handlers |= handlers;
+    r->where = call->where;
+    return r;
 }
 
 bool tape_note(tape *t, const op_call *call, uint8_t handlers, value *out) {
-    record *r = push_record(t, (uint16_t)call->op, handlers, call->where, out);
+    record *r = record_for(t, call, handlers, out);
     if (r == NULL) return false;
     uint32_t operands = t->operands.count, saved = t->saved.count;
     r->saves = needed(call);
     r->u.op.saved = saved;
     if (!place_operands(t, r, call) || !place_saved(t, r, call, out) ||
         !place_attrs(t, r, call->attrs)) {
-        unwind(t, operands, saved);
+        unwind(t, r, operands, saved);
         return false;
     }
-    out->index = tape_top(t) - 1;
     return true;
 }
 
@@ -301,20 +315,18 @@ bool tape_note_region(tape *t, uint16_t kind, uint8_t results, uint32_t first, u
 }
 
 bool tape_note_custom(tape *t, const op_call *call, value rule, uint8_t handlers, value *out) {
-    record *r = push_record(t, OP_custom, handlers, call->where, out);
+    record *r = record_for(t, call, handlers, out);
     if (r == NULL) return false;
     uint32_t operands = t->operands.count, saved = t->saved.count;
     r->u.op.saved = saved;
     r->n = call->n;
-    out->index = tape_top(t) - 1;
     r->in[0] = operands;
     bool ok = true;
     for (int k = 0; k < call->n && ok; k++) {
         ok = push_operand(t, call->in[k].index) && push_saved(t, call->in[k]);
     }
     if (!ok || !push_saved(t, *out) || !push_saved(t, rule)) {
-        unwind(t, operands, saved);
-        out->index = 0;
+        unwind(t, r, operands, saved);
         return false;
     }
     return true;

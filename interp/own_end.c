@@ -20,13 +20,13 @@ owned *own_tensor(own *o, const char *name, span at) {
 }
 
 /* ---- choices ---- */
-static bool link_to(own *o, owned_link **list, owned *t) {
+static bool link_to(own *o, owned_link **list, owned *t, span at) {
     owned_link *link = ARENA_NEW(&o->a, owned_link);
     if (link == NULL) {
         o->failed = true;
         return false;
     }
-    *link = (owned_link){.tensor = t, .next = *list};
+    *link = (owned_link){.tensor = t, .at = at, .next = *list};
     *list = link;
     return true;
 }
@@ -54,7 +54,8 @@ static held choose_tensor(own *o, choice_branch *branches, span at) {
         owned *t = b->value.of == NULL ? NULL : b->value.of->u.tensor;
         if (t == NULL || t->stamp == stamp) continue;
         t->stamp = stamp;
-        if (!link_to(o, &choice->members, t) || !link_to(o, &t->choices, choice)) break;
+        if (!link_to(o, &choice->members, t, b->value.at)) break;
+        if (!link_to(o, &t->choices, choice, at)) break;
     }
     return (held){.of = &choice->self, .at = at};
 }
@@ -93,7 +94,6 @@ held own_choose(own *o, const type *t, choice_branch *branches, span at) {
 
 /* ---- ends ---- */
 static void append(own *o, ending *e) {
-    e->before = o->last;
     e->next = NULL;
     o->last->next = e;
     o->last = e;
@@ -112,6 +112,12 @@ static bool append_new(own *o, ending like, owned *t) {
     return true;
 }
 
+/* Where a member of a choice is mentioned: behind the choice's name if it has one, else in the
+ * branch. */
+static span member_at(const owned *choice, const owned_link *member, span at) {
+    return choice->name != NULL || member->at.end == 0 ? at : member->at;
+}
+
 /* A closure has a share of its own of what it captures; a loop body has not, for its next iteration
  * needs the tensor again. */
 static bool is_outer(const own *o, const owned *t) {
@@ -126,15 +132,17 @@ static void end_tensor(own *o, owned *t, ending like) {
     for (ending *e = mark->next; e != NULL; e = e->next) {
         for (owned_link *m = e->tensor->members; m != NULL; m = m->next) {
             if (m->tensor->end != NULL) continue;
+            like.at = member_at(e->tensor, m, e->at);
+            like.cause = m->tensor;
             if (is_outer(o, m->tensor)) {
                 own_report_outer_end(o, m->tensor, like.kind, like.at);
                 continue;
             }
-            like.cause = m->tensor;
             if (!append_new(o, like, m->tensor)) return;
         }
     }
     for (ending *e = mark->next; e != NULL; e = e->next) {
+        like.at = e->at;
         like.cause = e->cause;
         for (owned_link *c = e->tensor->choices; c != NULL; c = c->next) {
             if (c->tensor->end == NULL && !append_new(o, like, c->tensor)) return;
@@ -215,7 +223,7 @@ static void check_yield(own *o, const loop_body *loop, owned *t, span at, int pl
         t = work;
         work = t->next;
         for (owned_link *m = t->members; m != NULL; m = m->next) {
-            if (!arrive(o, loop, m->tensor, at, place)) continue;
+            if (!arrive(o, loop, m->tensor, member_at(t, m, t->place_at), place)) continue;
             m->tensor->next = work;
             work = m->tensor;
         }

@@ -55,8 +55,7 @@ void own_report_used(own *o, owned *t, span at) {
     }
     add_other_name(o, e, name, t, end->cause);
     if (drop) {
-        diag_add_help(o->diags, e, "drop it behind its last use, or drop a copy: `drop(copy(%s))`",
-                      then);
+        diag_add_help(o->diags, e, "move `drop(%s)` behind the last use", then);
     } else {
         diag_add_help(o->diags, e, "give the loop a tensor of its own: `[%s = copy(%s)]`",
                       end->taker, then);
@@ -76,9 +75,10 @@ void own_report_outer_end(own *o, owned *t, end_kind kind, span at) {
     if (t->quiet) return;
     t->quiet = true;
     const char *said = name_at(o, at, t->name), *name = t->name != NULL ? t->name : said;
-    const char *where = o->in_condition ? "in the condition of a loop, which needs it again"
-                                        : "inside a loop body but bound outside of it";
-    diag *e = diag_error(o->diags, ERROR_K0407, at, "`%s` is %s %s", name, end_word(kind), where);
+    const char *where = o->in_condition ? "condition" : "body";
+    const char *what = kind == END_DROP ? "drops it" : "moves it into another loop";
+    diag *e = diag_error(o->diags, ERROR_K0407, at, "`%s` is bound outside of the loop %s that %s",
+                         name, where, what);
     label_as(o, e, end_word(kind), said, name);
     if (t->name != NULL) diag_add_label(o->diags, e, t->at, "bound here");
     if (kind == END_DROP) {

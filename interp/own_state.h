@@ -52,7 +52,7 @@ typedef struct ending {
     const char *taker;  /* MOVE: the carried name that took it */
     owned *tensor;
     owned *cause;       /* the tensor that the program ended; `tensor` is that one or may be it */
-    struct ending *before, *next;
+    struct ending *next;
 } ending;
 
 /* A list of endings that are not in force. */
@@ -63,6 +63,7 @@ typedef struct endings {
 /* A list of tensors; see owned. */
 typedef struct owned_link {
     owned *tensor;
+    span at;            /* of a choice's member: its mention in the branch */
     struct owned_link *next;
 } owned_link;
 

@@ -35,6 +35,9 @@ static void next_token(parser *p) {
 void parse_advance(parser *p) {
     if (p->stopped) return;
     p->end = p->now.at.end;
+    token_kind kind = p->now.kind;
+    p->brackets += kind == TOKEN_PAREN_OPEN || kind == TOKEN_BRACKET_OPEN;
+    p->brackets -= kind == TOKEN_PAREN_CLOSE || kind == TOKEN_BRACKET_CLOSE;
     p->after_open_string = p->now.fault.kind == LEX_STRING_OPEN;
     next_token(p);
     /* What is missing at the end is missing after the last token, not after the last blank. */
@@ -84,10 +87,15 @@ const char *parse_name(parser *p) {
     return name;
 }
 
-token_kind parse_first_mark(const parser *p) {
+token_kind parse_first_mark(const parser *p, bool balanced) {
     lexer copy = p->lex;
     token t = p->now;
+    int braces = 0;
     for (;; t = lexer_next(&copy)) {
+        bool inside = braces > 0;
+        if (balanced && t.kind == TOKEN_BRACE_OPEN) braces++;
+        if (balanced && t.kind == TOKEN_BRACE_CLOSE && inside) braces--;
+        if ((inside || braces > 0) && t.kind != TOKEN_END) continue;
         bool mark = t.kind == TOKEN_BRACE_OPEN || t.kind == TOKEN_BRACE_CLOSE ||
                     t.kind == TOKEN_SEMICOLON || t.kind == TOKEN_ELSE || t.kind == TOKEN_END;
         if (mark) return t.kind;

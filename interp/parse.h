@@ -22,6 +22,7 @@ typedef struct parser {
     token now;              /* the token that is looked at */
     uint32_t end;           /* after the last token taken */
     bool after_open_string; /* it was a string without its end, which may have swallowed anything */
+    int brackets;           /* `(` and `[` taken, less `)` and `]` */
     int depth;              /* of nesting, against NESTING_MOST */
     bool panic;             /* an error was reported, and its item is not left yet */
     bool stopped;           /* nothing more is read: nested too deeply, or out of memory */
@@ -40,8 +41,8 @@ token parse_peek(const parser *p);  /* the one after `now` */
 bool parse_at_infix(const parser *p);
 /* True when a token can begin an item or an expression. */
 bool parse_starts_item(token_kind kind);
-/* From `now` on, the first token that is a brace, `;`, `else` or the end. */
-token_kind parse_first_mark(const parser *p);
+/* From `now` on, the first token that is a brace, `;`, `else` or the end; past balanced braces when asked. */
+token_kind parse_first_mark(const parser *p, bool balanced);
 const char *parse_name(parser *p);  /* interns the NAME token `now` and takes it; NULL without memory */
 static inline span parse_since(const parser *p, uint32_t begin) {
     return (span){begin, p->end > begin ? p->end : begin};

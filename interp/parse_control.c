@@ -48,7 +48,7 @@ static expr *parse_condition(parser *p, const char *keyword, bool loop) {
     bool goes_on = parse_at_infix(p) || p->now.kind == TOKEN_DOT ||
                    (!loop && p->now.kind == TOKEN_BRACKET_OPEN);
     /* Without a `{` further on it is the branch that has lost its brace. */
-    if (!loop && parse_first_mark(p) != TOKEN_BRACE_OPEN) goes_on = false;
+    if (!loop && parse_first_mark(p, false) != TOKEN_BRACE_OPEN) goes_on = false;
     if (goes_on) {
         if (parse_may_report(p)) {
             diag *e =

@@ -43,9 +43,9 @@ bool parse_at_infix(const parser *p) {
     return find_infix(p->now.kind).precedence > 0;
 }
 
-/* `@checkpoint` and the like at the beginning of a line: the `;` before it is missing. */
+/* True at `@` with the name of a decorator after it. */
 static bool at_decorator(const parser *p) {
-    if (p->now.kind != TOKEN_AT || !p->now.first_on_line) return false;
+    if (p->now.kind != TOKEN_AT) return false;
     static const char *const known[] = {"checkpoint", "vjp", "jvp"};
     token next = parse_peek(p);
     if (next.kind != TOKEN_NAME) return false;
@@ -55,6 +55,12 @@ static bool at_decorator(const parser *p) {
         if (memcmp(p->src->text + next.at.begin, known[i], length) == 0) return true;
     }
     return false;
+}
+
+/* A decorator at the beginning of a line is no infix `@`: the `;` before it is missing. */
+static infix find_operator(const parser *p) {
+    if (p->now.first_on_line && at_decorator(p)) return (infix){0, OP_COUNT};
+    return find_infix(p->now.kind);
 }
 
 /* An operator whose right operand is being read. */
@@ -117,7 +123,7 @@ expr *parse_infix(parser *p, decorator *decorators) {
     bool reported = false;
     expr *right = parse_prefix(p, decorators, NULL);
     while (right != NULL) {
-        infix in = at_decorator(p) ? (infix){0, OP_COUNT} : find_infix(p->now.kind);
+        infix in = find_operator(p);
         bool chain = false;
         while (count > 0 && stack[count - 1].in.precedence >= in.precedence) {
             const pending *top = &stack[--count];
@@ -603,7 +609,7 @@ static expr *parse_primary(parser *p, decorator *decorators, const char *after) 
     case TOKEN_WHILE: return parse_while(p, NULL);
     case TOKEN_HANDLE: return parse_handle(p);
     case TOKEN_FN: return parse_anonymous_fn(p);
-    case TOKEN_AT: return parse_decorated(p, NULL);
+    case TOKEN_AT: return at_decorator(p) ? parse_decorated(p, NULL) : report_operand(p, after);
     default: return report_operand(p, after);
     }
 }
@@ -612,7 +618,7 @@ static expr *parse_primary(parser *p, decorator *decorators, const char *after) 
 
 /* expr := let ... in expr | infix */
 expr *parse_expr(parser *p) {
-    decorator *decorators = p->now.kind == TOKEN_AT ? parse_decorators(p) : NULL;
+    decorator *decorators = at_decorator(p) ? parse_decorators(p) : NULL;
     if (p->panic) return NULL;
     expr *e = p->now.kind == TOKEN_LET ? parse_let_in(p, decorators) : parse_infix(p, decorators);
     p->closed = false;

@@ -189,9 +189,9 @@ static bool parse_result(parser *p, fn_decl *f) {
 static void skip_to_body(parser *p) {
     while (p->now.kind != TOKEN_BRACE_OPEN) {
         token_kind kind = p->now.kind;
-        bool beyond = kind == TOKEN_END || kind == TOKEN_SEMICOLON || kind == TOKEN_BRACE_CLOSE ||
-                      kind == TOKEN_LET || kind == TOKEN_FN;
-        if (beyond) return;
+        bool beyond =
+            kind == TOKEN_END || kind == TOKEN_BRACE_CLOSE || kind == TOKEN_LET || kind == TOKEN_FN;
+        if (beyond || (kind == TOKEN_SEMICOLON && parse_peek(p).first_on_line)) return;
         parse_advance(p);
     }
     if (!p->stopped) p->panic = false;
@@ -211,6 +211,8 @@ fn_decl *parse_fn(parser *p, decorator *decorators) {
     if (p->now.kind == TOKEN_NAME) {
         f->at = p->now.at;
         f->name = parse_name(p);
+    } else if (p->now.kind != TOKEN_PAREN_OPEN) {
+        parse_unexpected(p, "the function's name or its parameters");
     }
     size_t mark = p->used;
     int depth = p->depth;
@@ -339,8 +341,11 @@ static bool report_no_semicolon(parser *p, const token *open, const char *expect
                                 const expr *before) {
     token_kind kind = p->now.kind;
     if (p->panic) return false;
-    bool before_else = kind == TOKEN_ELSE && open->kind == TOKEN_BRACE_OPEN;
-    if (before_else || is_outside(p, open)) return end_without_brace(p, open);
+    bool outside = kind == TOKEN_ELSE && open->kind == TOKEN_BRACE_OPEN;
+    if (kind == TOKEN_COMMA || kind == TOKEN_PAREN_CLOSE) {
+        outside = p->brackets > 0 && parse_peek(p).kind != TOKEN_BRACE_CLOSE;
+    }
+    if (outside || is_outside(p, open)) return end_without_brace(p, open);
     if (p->now.first_on_line && parse_starts_item(kind)) {
         if (parse_may_report(p)) {
             diag *e =
@@ -485,11 +490,12 @@ bool parse_items(parser *p, expr *block, const token *open) {
     bool top = open->kind != TOKEN_BRACE_OPEN;
     token_kind close = top ? TOKEN_END : TOKEN_BRACE_CLOSE;
     size_t mark = p->used;
-    int depth = p->depth;
+    int depth = p->depth, brackets = p->brackets;
     bool good = true;
     while (p->now.kind != close && p->now.kind != TOKEN_END) {
         if (skip_stray(p, top)) {
             good = false;
+            p->brackets = brackets;
             continue;
         }
         item it = {0};
@@ -500,8 +506,10 @@ bool parse_items(parser *p, expr *block, const token *open) {
             good = false;
             p->used = held;
             p->depth = depth;
+            p->brackets = brackets;
             if (!p->panic) p->panic = true;
             recover(p, begin, top);
+            p->brackets = brackets;
             continue;
         }
         if (tail) {
@@ -524,7 +532,8 @@ bool parse_items(parser *p, expr *block, const token *open) {
 
 /* What stands where `{` was expected: a block that only lacks it, or a branch without braces. */
 static void parse_unbraced(parser *p, expr *block, const char *where) {
-    bool unopened = p->now.kind == TOKEN_LET || parse_first_mark(p) == TOKEN_BRACE_CLOSE;
+    bool unopened = p->now.kind == TOKEN_LET || p->now.kind == TOKEN_AT ||
+                    parse_first_mark(p, true) == TOKEN_BRACE_CLOSE;
     token open = {.kind = TOKEN_BRACE_OPEN, .at = {p->end, p->end}};
     if (parse_may_report(p)) {
         char found[TOKEN_ROOM];

@@ -224,7 +224,7 @@ static const own_case aliases[] = {
     {"let r = while (i < n) [x = x0, i = 0] { let v = w; drop(x); (v, i + 1) }; sum(r)", "K0404 w"},
     {"let r = while (i < n) [x = x0, i = 0] { (if (c) { x } else { w }, i + 1) }; sum(r)",
      "K0404 w"},
-    {"let r = while (i < n) [x = x0] { w + x }; sum(r)", ""},
+    {"let r = while (any(x < 9.0)) [x = x0] { w + x }; sum(r)", ""},
     {"let r = while (any(x > 9.0)) [x = x0] { if (c) { x } else { w } }; sum(r)", "K0404 w"},
     {"let r = while (i < n) [x = x0, i = 0] {\n"
      "  let z = while (j < i) [z = copy(w), j = 0] { drop(z); (x, j + 1) };\n  (z, i + 1) }; "
@@ -336,8 +336,10 @@ static const own_case in_loops[] = {
     {"let r = while (i < n) [x = x0, i = 0] { let b = if (c) { x } else { w }; drop(b); (w + 1.0, "
      "i + 1) }; sum(r)",
      "K0407 w"},
-    {"let r = while (let _ = drop(x) in i < n) [x = x0, i = 0] { (x * 2.0, i + 1) }; sum(r)", "K0407 x"},
-    {"let r = while (let t = x * 2.0 in let s = sum(t) in let _ = drop(t) in s < 9.0) [x = x0] { x * 2.0 }; "
+    {"let r = while (let _ = drop(x) in i < n) [x = x0, i = 0] { (x * 2.0, i + 1) }; sum(r)",
+     "K0407 x"},
+    {"let r = while (let t = x * 2.0 in let s = sum(t) in let _ = drop(t) in s < 9.0) [x = x0] { x "
+     "* 2.0 }; "
      "sum(r)",
      ""},
     {"let r = while (i < n) [x = x0, i = 0] { let g = fn() { drop(w); 2.0 }; (x * g(), i + 1) }; "

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Holds the documents against the program.
+
+    tests/docs.py --bin build/kina-interp
+    tests/docs.py --bin build/kina-interp --update    writes the outputs anew; read their diff
+
+In README.md and docs/*.md every ```kina block is a whole program. It runs, and prints what the next ```text block
+shows (standard output, then errors and warnings); without one it runs and prints nothing. In a ```console block
+every line that begins with "$ " is a command, run from the root, and the lines below it are what it prints.
+Numbers with a point may differ by 1e-5, as in the examples. Beside that: every surface name of the op and builtin
+tables has a row in docs/language.md, with the table's signature; every error code and every option has one in
+docs/cli.md; a link to a file leads to one.
+"""
+import argparse
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import kina
+from examples import differs
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def rows(path, macro):
+    """The arguments of a .def file's rows, as far as they are words and strings."""
+    text = re.sub(r"/\*.*?\*/", "", read(path), flags=re.DOTALL)
+    found = []
+    for line in re.findall(rf"^{macro}\((.*)", text, re.MULTILINE):
+        found.append([a if a else b for a, b in re.findall(r'"((?:[^"\\]|\\.)*)"|([^\s,"][^,"]*)', line)])
+    return found
+
+
+def signatures():
+    """name -> signature, '' for an operator, of everything that a program can call."""
+    found = {}
+    text = read("runtime/ops.def")
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    rule = r'^OP\(\w+, "([^"]+)", \w+, \w+,[^"]*,\s*"([^"]*)"'
+    found.update(re.findall(rule, text, re.MULTILINE))
+    text = read("interp/builtins.def")
+    for name, signature in re.findall(r'^BUILTIN\(\w+, "([^"]+)", "((?:[^"\\]|\\.)*)"', text, re.MULTILINE):
+        found[name] = signature.replace('\\"', '"')
+    return found
+
+
+def table_cells(text):
+    """The code at the beginning of each table row's first cell."""
+    return {cell.replace("\\|", "|") for cell in re.findall(r"^\| `((?:[^`|]|\\\|)+)`", text, re.MULTILINE)}
+
+
+class Documents:
+    def __init__(self, binary, update):
+        self.binary, self.update = binary, update
+        self.passed, self.failed = 0, 0
+
+    def judge(self, what, why):
+        if why:
+            self.failed += 1
+            print(f"FAIL {what}: {why}")
+        else:
+            self.passed += 1
+
+    # ---- what programs and commands print ----
+
+    def run_program(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "prog.kina"), "w", encoding="utf-8") as f:
+                f.write(text)
+            run = kina.Run(self.binary, ["prog.kina"], cwd=folder)
+        if run.trouble():
+            return None, run.trouble()
+        return run.out + run.err, None
+
+    def run_commands(self, text):
+        shown = ""
+        commands = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
+        for command in commands:
+            actual = re.sub(r"(?:build/)?kina-interp(?=\s)", f"'{self.binary}'", command)
+            done = subprocess.run(["sh", "-c", actual], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, timeout=300)
+            shown += f"$ {command}\n" + done.stdout.decode("utf-8", "replace")
+        return shown, None
+
+    def document(self, path):
+        text = read(path)
+        blocks = list(FENCE.finditer(text))
+        changes = []
+        for number, block in enumerate(blocks):
+            kind, body = block.group(1), block.group(2)
+            if kind not in ("kina", "console"):
+                continue
+            line = text.count("\n", 0, block.start()) + 1
+            if kind == "kina":
+                following = [b for b in blocks[number + 1:number + 3] if b.group(1) in ("kina", "text")]
+                shown = following[0] if following and following[0].group(1) == "text" else None
+                want = shown.group(2) if shown else ""
+                got, why = self.run_program(body)
+            else:
+                shown, want = block, body
+                got, why = self.run_commands(body)
+            if self.update and shown and not why:
+                changes.append((shown.start(2), shown.end(2), got))
+                want = got
+            self.judge(f"{path}:{line}", why or differs(got, want, 1e-5))
+        for start, end, got in reversed(changes):
+            text = text[:start] + got + text[end:]
+        if changes:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+        for target in LINK.findall(text):
+            found = os.path.exists(os.path.join(os.path.dirname(path), target))
+            self.judge(f"{path}: link to {target}", None if found else "there is no such file")
+
+    # ---- the tables ----
+
+    def names(self):
+        cells = table_cells(read("docs/language.md"))
+        for name, signature in signatures().items():
+            want = f"{name}({signature})" if signature or name.isidentifier() else name
+            self.judge(f"docs/language.md: {name}",
+                       None if want in cells else f"no table row begins with `{want}`")
+
+    def codes_and_options(self):
+        text = read("docs/cli.md")
+        cells = table_cells(text)
+        for number, _, title in rows("runtime/codes.def", "CODE"):
+            want = re.search(rf"^\| `{number}` \| {re.escape(title)} \|", text, re.MULTILINE)
+            self.judge(f"docs/cli.md: {number}", None if want else f"no row | `{number}` | {title} |")
+        for row in rows("interp/tools/options.def", "OPTION"):
+            found = any(cell.split(" ")[0] == row[1] for cell in cells)
+            self.judge(f"docs/cli.md: {row[1]}", None if found else "no table row begins with it")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default="build/kina-interp")
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args()
+    documents = Documents(os.path.abspath(options.bin), options.update)
+    os.chdir(kina.ROOT)
+    documents.names()
+    documents.codes_and_options()
+    for path in ["README.md", *sorted(glob.glob("docs/*.md")), *sorted(glob.glob("*/README.md"))]:
+        documents.document(path)
+    print(f"{documents.passed} passed, {documents.failed} failed")
+    return 1 if documents.failed or not documents.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
