@@ -8,6 +8,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 export CC
+, := ,
 B := build$(if $(SAN),/san)
 
 CFLAGS   := -O2 -g

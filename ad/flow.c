@@ -31,7 +31,7 @@ static bool boundary(context *c, op_id op, uint8_t handlers, span where, value *
     if (handlers == 0 || !ad_recording(c) || !floating_leaf(v)) return true;
     uint32_t before = tape_top(c->tape);
     if (v->index != 0 && !refresh(c, op, where, v)) return false;
-    if (v->index < before && !tape_fresh(c->tape, (uint16_t)op, v->index, handlers, where, v)) {
+    if (v->index < before && !tape_fresh(c->tape, (uint8_t)op, v->index, handlers, where, v)) {
         return false;
     }
     tape_record(c->tape, v->index)->handlers |= handlers;

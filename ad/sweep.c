@@ -74,7 +74,9 @@ static bool accumulate_into(sweep *s, uint32_t index, op_id op, const op_attrs *
     value *slot = adjoint_of(s, index);
     value sum;
     if (slot->kind == VALUE_NONE && op == OP_matmul_add) {
-        return perform(s, OP_matmul, NULL, n, rest, 0, slot);
+        op_attrs product = {0};
+        if (attrs != NULL) memcpy(product.ones, attrs->ones + 1, 2);
+        return perform(s, OP_matmul, &product, n, rest, 0, slot);
     }
     if (slot->kind == VALUE_NONE && !zeros_for(s, index, slot)) return false;
     value in[3] = {*slot};
@@ -160,15 +162,11 @@ static bool sweep_op(sweep *s, const record *r, const value *d) {
         .n = r->n,
         .in_type = o.type,
         .out_type = *tape_shape(s->t, r),
+        .out_ones = r->ones,
         .in = in,
         .wants = o.wants,
         .sizes = o.sizes,
     };
-    static const uint8_t no_ones[3];
-    const uint8_t *ones = site.attrs != NULL ? site.attrs->ones : no_ones;
-    if (r->n <= 3) {
-        site.out_ones = rules_result_ones((op_id)r->op, site.attrs, r->n, o.type, ones, &site.out_type);
-    }
     site.out = read_saved(s, r, in, &o);
     if (site.out >= 0) s->p.term[site.out].ones = site.out_ones;
     site.d = performer_add(&s->p, d, site.out_ones);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ad/performer.h"
+
 /* ---- interned shapes ---- */
 
 static uint32_t shape_hash(const op_type *s) {
@@ -135,7 +137,7 @@ uint8_t tape_active(const tape *t, uint32_t index) {
 
 /* ---- records ---- */
 
-static record *push_record(tape *t, uint16_t op, uint8_t handlers, span where, const value *result) {
+static record *push_record(tape *t, uint8_t op, uint8_t handlers, span where, const value *result) {
     uint32_t shape = DT_F32;
     if (result != NULL && !shape_intern(t, result, &shape)) return NULL;
     record *r = pile_push(t->c, &t->records);
@@ -172,7 +174,7 @@ static bool push_operand(tape *t, uint32_t index) {
     return true;
 }
 
-bool tape_fresh(tape *t, uint16_t op, uint32_t from, uint8_t handlers, span where, value *v) {
+bool tape_fresh(tape *t, uint8_t op, uint32_t from, uint8_t handlers, span where, value *v) {
     record *r = push_record(t, op, handlers, where, v);
     if (r == NULL) return false;
     r->n = from != 0 || op < OP_COUNT;
@@ -232,6 +234,14 @@ static bool place_attrs(tape *t, record *r, const op_attrs *attrs) {
     return true;
 }
 
+/* Which axes of the result are literal ones follows from the text alone, passive operands included. */
+static uint8_t result_ones(const op_call *call, const value *out) {
+    if (call->attrs == NULL || call->n > 3) return 0;
+    op_type in[3], result = value_type(out);
+    for (int k = 0; k < call->n; k++) in[k] = value_type(&call->in[k]);
+    return rules_result_ones(call->op, call->attrs, call->n, in, call->attrs->ones, &result);
+}
+
 static uint8_t needed(const op_call *call) {
     uint32_t needs = op_table[call->op].needs;
     if (op_table[call->op].arity == ARITY_MANY) return (uint8_t)needs;
@@ -255,12 +265,12 @@ static void unwind(tape *t, record *r, uint32_t operands, uint32_t saved) {
  * result's tangent, which takes the op up under the same index. */
 static record *record_for(tape *t, const op_call *call, uint8_t handlers, value *out) {
     if (out->index == 0) {
-        record *fresh = push_record(t, (uint16_t)call->op, handlers, call->where, out);
+        record *fresh = push_record(t, (uint8_t)call->op, handlers, call->where, out);
         if (fresh != NULL) out->index = tape_top(t) - 1;
         return fresh;
     }
     record *r = tape_record(t, out->index);
-    r->op = (uint16_t)call->op;
+    r->op = (uint8_t)call->op;
     r->handlers |= handlers;
     r->where = call->where;
     return r;
@@ -271,6 +281,7 @@ bool tape_note(tape *t, const op_call *call, uint8_t handlers, value *out) {
     if (r == NULL) return false;
     uint32_t operands = t->operands.count, saved = t->saved.count;
     r->saves = needed(call);
+    r->ones = result_ones(call, out);
     r->u.op.saved = saved;
     if (!place_operands(t, r, call) || !place_saved(t, r, call, out) ||
         !place_attrs(t, r, call->attrs)) {
@@ -292,7 +303,7 @@ bool tape_note_scalar(tape *t, const op_call *call, uint8_t handlers, const doub
     return true;
 }
 
-bool tape_note_region(tape *t, uint16_t kind, uint8_t results, uint32_t first, uint32_t tag,
+bool tape_note_region(tape *t, uint8_t kind, uint8_t results, uint32_t first, uint32_t tag,
                       const value *const *reads, int count, span where) {
     uint32_t place = t->operands.count;
     for (int i = 0; i < count; i++) {

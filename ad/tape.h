@@ -26,7 +26,8 @@ enum {
 };
 
 typedef struct record {
-    uint16_t op;
+    uint8_t op;                 /* op_id or one of the kinds above */
+    uint8_t ones;               /* literal-one axes of the result, a fact of the text */
     uint8_t n;                  /* operands; BRANCH and LOOP: results just before this record */
     uint8_t saves;              /* NEED_ bits of what was saved, in the order IN0 IN1 IN2 OUT */
     uint32_t shape : 24;        /* of the result: tape_shape */
@@ -48,6 +49,9 @@ typedef struct record {
     } u;
     span where;
 } record;
+
+_Static_assert(RECORD_LOOP <= UINT8_MAX, "a record's kind is a byte");
+_Static_assert(sizeof(record) == 40, "records are small and of one size");
 
 typedef struct tape {
     context *c;
@@ -80,14 +84,14 @@ uint32_t record_operand(const tape *t, const record *r, int k);
 uint8_t tape_active(const tape *t, uint32_t index);
 
 /* A bare record for a value of v's shape; `from` is its operand or 0. Sets v->index. */
-bool tape_fresh(tape *t, uint16_t op, uint32_t from, uint8_t handlers, span where, value *v) MUST_CHECK;
+bool tape_fresh(tape *t, uint8_t op, uint32_t from, uint8_t handlers, span where, value *v) MUST_CHECK;
 /* A record of the call with what its rule needs; sets out->index. */
 bool tape_note(tape *t, const op_call *call, uint8_t handlers, value *out) MUST_CHECK;
 /* A record of an elementwise op on numbers by its partials (0 for a passive operand). */
 bool tape_note_scalar(tape *t, const op_call *call, uint8_t handlers, const double *partial,
                       value *out) MUST_CHECK;
 /* A branch or loop record, with the indices of those of the `reads` that are active. */
-bool tape_note_region(tape *t, uint16_t kind, uint8_t results, uint32_t first, uint32_t tag,
+bool tape_note_region(tape *t, uint8_t kind, uint8_t results, uint32_t first, uint32_t tag,
                       const value *const *reads, int count, span where) MUST_CHECK;
 /* A record of a custom call: saves all operands, the result and the rule. */
 bool tape_note_custom(tape *t, const op_call *call, value rule, uint8_t handlers, value *out) MUST_CHECK;

@@ -178,8 +178,11 @@ static void check_main(checker *c) {
     main->type = t;
 }
 
+/* Loops in loops whose bodies are checked again would take exponential time without a bound. */
+enum { NESTED_TRIALS = 2000 };
+
 bool check_program(program *p, diagnostics *d) {
-    checker c = {.p = p, .d = d, .a = p->a, .c = p->a->c};
+    checker c = {.p = p, .d = d, .a = p->a, .c = p->a->c, .trials_left = NESTED_TRIALS};
     unsigned before = d->errors;
     if (p->dims == NULL && (p->dims = dims_new(p->a)) == NULL) return false;
     c.dims = p->dims;

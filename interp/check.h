@@ -115,7 +115,8 @@ typedef struct checker {
     fn_decl *fn;                /* whose body is being checked */
 
     handled *handles;
-    int attempts;               /* loop bodies being checked on trial, one inside another */
+    int attempts;               /* loop bodies being checked again, one inside another */
+    int trials_left;            /* how many more such bodies in bodies there may be, of the whole program */
     bool flexing;               /* on trial: names of literal values adopt types as literals do */
     bool failed;                /* out of memory or out of stack: the context's error says so */
 } checker;

@@ -372,6 +372,27 @@ static void broadcast_ones(builtin_call *b) {
         if (attrs->dims[i] == 1) attrs->ones[1] |= (uint8_t)(1u << i);
 }
 
+static int64_t element_count(checker *c, int rank, const int64_t *list) {
+    int64_t count = 1;
+    for (int i = 0; i < rank; i++) count = dims_mul(c->dims, count, list[i]);
+    return count;
+}
+
+/* The type rule would say so too, but without the numbers. */
+static bool reshape_fits(checker *c, const builtin_call *b) {
+    const op_type *in = &b->operands[0]->type->tensor;
+    int64_t from = element_count(c, in->rank, in->dims);
+    int64_t to = element_count(c, b->use->attrs.rank, b->use->attrs.dims);
+    if (dims_compare(c->dims, from, to) != DIM_DIFFERENT) return true;
+    diag *d =
+        diag_error(c->d, ERROR_K0305, b->e->u.call.callee->at,
+                   "`reshape` keeps the number of elements: it is `%s`, and the new shape has `%s`",
+                   check_show_dim(c, from), check_show_dim(c, to));
+    diag_add_label(c->d, d, b->operands[0]->at, "`%s`", check_show(c, b->operands[0]->type));
+    check_note_dims(c, d, (int64_t[]){from, to}, 2);
+    return false;
+}
+
 static const type *check_concat(checker *c, builtin_call *b) {
     expr *parts = b->use->args[0];
     if (!place_parts(c, b)) return &check_error_type;
@@ -404,6 +425,7 @@ static const type *check_op(checker *c, builtin_call *b) {
     }
     if (!check_attributes(c, b)) return &check_error_type;
     if (b->use->op == OP_broadcast) broadcast_ones(b);
+    if (b->use->op == OP_reshape && !reshape_fits(c, b)) return &check_error_type;
     const type *t = check_apply(c, b->use->op, b->name, b->e->u.call.callee->at, &b->use->attrs,
                                 b->operands, b->operand_count);
     /* Dims of the checker mean nothing to a run, which evaluates the sizes. */

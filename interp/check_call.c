@@ -1,5 +1,7 @@
 /* Calls of functions: which argument goes where, and the dims for which a generic function is used.
  */
+#include <string.h>
+
 #include "interp/check.h"
 
 /* ---- instances ---- */
@@ -173,7 +175,8 @@ static bool place_named(checker *c, expr *e, const argument *a, const fn_decl *d
             diag_error(c->d, ERROR_K0105, a->name_at, "`%s` has no parameter `%s`", name, a->name);
         diag_add_label(c->d, d, decl->at, "defined here");
         for (int i = 0; i < decl->count; i++) {
-            if (names_distance(a->name, decl->params[i].name, 2) > 2) continue;
+            unsigned distance = names_distance(a->name, decl->params[i].name, 2);
+            if (distance > 2 || distance >= strlen(a->name)) continue;
             diag_add_help(c->d, d, "did you mean `%s`?", decl->params[i].name);
             break;
         }
@@ -296,6 +299,20 @@ static void check_arguments(checker *c, expr *e, instance *n, const fn_decl *dec
     }
 }
 
+/* A result dim such as N - 5 may turn out negative. */
+static const type *check_result(checker *c, const expr *e, const type *t) {
+    for (int i = 0; t->kind == TYPE_TENSOR && i < t->tensor.rank; i++) {
+        if (!dims_below_zero(c->dims, t->tensor.dims[i])) continue;
+        diag *d = diag_error(c->d, ERROR_K0307, e->at,
+                             "the result of `%s` would have a dim of %s, and no size is negative",
+                             callee_name(e->u.call.callee), check_show_dim(c, t->tensor.dims[i]));
+        diag_add_note(c->d, d, (span){0, 0}, "its type is `%s`",
+                      check_show(c, e->u.call.callee->type));
+        return &check_error_type;
+    }
+    return t;
+}
+
 static const type *check_function_call(checker *c, expr *e) {
     expr *callee = e->u.call.callee;
     const type *fn = check_expr(c, callee, expect_one);
@@ -317,7 +334,7 @@ static const type *check_function_call(checker *c, expr *e) {
     if (!place_arguments(c, e, fn, decl)) return check_loose(c, e), &check_error_type;
     if (!check_instance_open(c, &n, fn)) return &check_error_type;
     check_arguments(c, e, &n, decl);
-    return check_opened_anew(c, check_instance_of(c, &n, fn->result));
+    return check_result(c, e, check_opened_anew(c, check_instance_of(c, &n, fn->result)));
 }
 
 const type *check_call(checker *c, expr *e, expect x) {

@@ -86,24 +86,33 @@ typedef struct branches {
     expr **item;
 } branches;
 
+/* A literal branch takes the element type of the other branches when it is of its own kind: 0.0 is
+ * an F64 beside an F64, but 0 does not become a float. What the context asks for comes first. */
+static int asked_of_branch(literal_class class, int asked, int fixed, literal_class all) {
+    if (asked != NO_DTYPE) return asked;
+    if (fixed == NO_DTYPE) return class == all ? NO_DTYPE : check_adopted(all, NO_DTYPE);
+    return (class == LITERAL_FLOAT) == dtype_floating((dtype)fixed) ? fixed : NO_DTYPE;
+}
+
 static void check_branches(checker *c, const branches *b, expect x) {
-    int fixed = check_asked(&x);
+    int asked = check_asked(&x), fixed = NO_DTYPE;
+    literal_class all = LITERAL_INT;
     for (int i = 0; i < b->count; i++) {
         literal_class class = check_classify(c, b->item[i]);
         b->item[i]->type = NULL;
-        if (class != LITERAL_NONE) continue;
+        if (class != LITERAL_NONE) {
+            if (class == LITERAL_DIM) all = LITERAL_DIM;
+            continue;
+        }
         const type *t = check_expr(c, b->item[i], x);
         if (fixed == NO_DTYPE && t->kind == TYPE_TENSOR) fixed = t->tensor.dtype;
     }
-    literal_class all = LITERAL_INT;
     for (int i = 0; i < b->count; i++) {
         if (b->item[i]->type != NULL) continue;
         literal_class class = check_classify(c, b->item[i]);
-        if (class > all) all = class;
+        int adopted = asked_of_branch(class, asked, fixed, class == LITERAL_FLOAT ? class : all);
+        check_expr(c, b->item[i], (expect){x.type, adopted, x.take});
     }
-    if (fixed == NO_DTYPE) fixed = check_adopted(all, NO_DTYPE);
-    for (int i = 0; i < b->count; i++)
-        if (b->item[i]->type == NULL) check_expr(c, b->item[i], (expect){x.type, fixed, x.take});
 }
 
 const type *check_if(checker *c, expr *e, expect x) {
@@ -235,7 +244,7 @@ static bool choose(checker *c, loop *l, const type *t) {
     return changed;
 }
 
-enum { TRIALS_MOST = 4, TRIALS_NESTED = 3 };
+enum { TRIALS_MOST = 4 };
 
 /* Literal inits have their default type first; when the body does not agree, they take the type
  * that it yields, and where it cannot be checked for want of that type, the carries adopt types as
@@ -245,10 +254,10 @@ static const type *settle_loop(checker *c, loop *l) {
     bool open = false, flexed = c->flexing;
     for (int i = 0; i < l->count; i++) open = open || l->class[i] != LITERAL_NONE;
     const type *t = run_loop(c, l);
-    for (int trial = 0; open && trial < TRIALS_MOST && c->attempts < TRIALS_NESTED; trial++) {
+    for (int trial = 0; open && trial < TRIALS_MOST; trial++) {
         if (c->failed || (c->d->errors == mark.errors && yields_fit(c, l, t))) break;
         bool changed = choose(c, l, t);
-        if (!changed && flexed) break;
+        if ((!changed && flexed) || (c->attempts > 0 && c->trials_left-- <= 0)) break;
         check_mark_return(c, &mark);
         c->attempts++;
         if (!changed) {

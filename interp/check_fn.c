@@ -83,8 +83,7 @@ static void check_signature(checker *c, fn_decl *f, signature *s) {
 /* ---- bodies ---- */
 
 static bool made_inside(const checker *c, int64_t dim, uint32_t first) {
-    return dims_kind(c->dims, dim) == DIM_UNKNOWN &&
-           dims_symbol_number(c->dims, dim) >= first;
+    return dims_kind(c->dims, dim) == DIM_UNKNOWN && dims_symbol_number(c->dims, dim) >= first;
 }
 
 enum { OPENED_MOST = 64 };

@@ -146,6 +146,7 @@ static void report_tuple(checker *c, const expr *e, const type *wanted, const re
 }
 
 bool check_fits(checker *c, expr *e, const type *wanted, const reason *why) {
+    if (c->failed) return true;
     while (e->kind == EXPR_BLOCK && e->u.block.tail != NULL) e = e->u.block.tail;
     if (e->type->kind == TYPE_ERROR || wanted->kind == TYPE_ERROR) return true;
     if (check_conversion(c, e->type, wanted) != DIM_DIFFERENT) return true;
@@ -169,6 +170,23 @@ static void label_operand(checker *c, diag *e, expr *const *operands, int n, int
         diag_add_label(c->d, e, operands[k]->at, "`%s`", check_show(c, operands[k]->type));
 }
 
+/* Whether the op of this name broadcasts its operands. */
+static bool stretches(const char *name) {
+    op_id op = op_find(name, strlen(name));
+    if (op == OP_COUNT) return false;
+    switch ((op_class)op_table[op].class) {
+    case CLASS_BINARY:
+    case CLASS_BINARY_NUMERIC:
+    case CLASS_BINARY_INTEGER:
+    case CLASS_BINARY_BOOL:
+    case CLASS_COMPARE:
+    case CLASS_COMPARE_ORDER:
+    case CLASS_WHERE:
+    case CLASS_TERNARY_NUMERIC: return true;
+    default: return false;
+    }
+}
+
 static diag *fault_dims(checker *c, const char *name, span mark, const op_type *in,
                         const op_fault *f) {
     int64_t pair[2] = {in[f->a].dims[f->axis_a], in[f->b].dims[f->axis_b]};
@@ -184,7 +202,7 @@ static diag *fault_dims(checker *c, const char *name, span mark, const op_type *
         diag_add_help(c->d, e,
                       "a product sums over the last dim of the left and the last but one of the "
                       "right, or the only one of a vector");
-    else if (pair[0] >= 0 && pair[1] >= 0)
+    else if (pair[0] >= 0 && pair[1] >= 0 && stretches(name))
         diag_add_help(c->d, e, "only a literal 1 or a missing axis stretches");
     return e;
 }

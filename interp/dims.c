@@ -171,6 +171,9 @@ bool dims_is_symbol(const dims *d, int64_t dim) {
 }
 
 static const dim_symbol *symbol_of(const dims *d, int64_t dim) {
+    /* Where memory ran out while a symbol was made, its dim is 0. */
+    static const dim_symbol none = {.kind = DIM_UNKNOWN};
+    if (!dims_is_symbol(d, dim)) return &none;
     return &d->symbols[poly_of(d, dim)->terms[0].symbols[0]];
 }
 
@@ -187,7 +190,7 @@ span dims_origin(const dims *d, int64_t dim) {
 }
 
 uint32_t dims_symbol_number(const dims *d, int64_t symbol) {
-    return poly_of(d, symbol)->terms[0].symbols[0];
+    return dims_is_symbol(d, symbol) ? poly_of(d, symbol)->terms[0].symbols[0] : 0;
 }
 
 uint32_t dims_symbol_count(const dims *d) {

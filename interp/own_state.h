@@ -1,14 +1,15 @@
 /* What the files of the ownership pass share; interp/ast.h has its one entry, own_program.
  *
- * The pass walks the checked tree once, in the order in which the program would run, and follows tensors,
- * not names. Three things are kept apart:
+ * The pass walks the checked tree once, in the order in which the program would run, and follows
+ * tensors, not names. Three things are kept apart:
  *
- *   - what a value is made of (held, holding): which known tensors an expression's value is, or may be;
+ *   - what a value is made of (held, holding): which known tensors an expression's value is, or may
+ * be;
  *   - whether a tensor has ended, by a drop or by a move into a loop (owned, ending);
  *   - whether anything needs a binding (use_node), for the leaks of loop bodies.
  *
- * A value that an operator or a call has just made is no known tensor: it becomes one when a name is bound
- * to it. All of this lives in an arena of the pass and is gone when the pass returns. */
+ * A value that an operator or a call has just made is no known tensor: it becomes one when a name
+ * is bound to it. All of this lives in an arena of the pass and is gone when the pass returns. */
 #ifndef KINA_OWN_STATE_H
 #define KINA_OWN_STATE_H
 
@@ -20,15 +21,16 @@ typedef struct use_node use_node;
 
 /* ---- what values are made of ---- */
 
-/* The value of one expression. `of` is NULL when it holds no tensor, or only ones without a name. */
+/* The value of one expression. `of` is NULL when it holds no tensor, or only ones without a name.
+ */
 typedef struct held {
     const holding *of;
-    span at;            /* the mention of it in the text; 0,0 inside of a settled tuple */
+    span at; /* the mention of it in the text; 0,0 inside of a settled tuple */
 } held;
 
 struct holding {
-    int count;          /* 0: one tensor; else the items of a tuple */
-    bool settled;       /* every tensor in it is known */
+    int count;    /* 0: one tensor; else the items of a tuple */
+    bool settled; /* every tensor in it is known */
     union {
         owned *tensor;
         const held *items;
@@ -44,14 +46,14 @@ typedef struct choice_branch {
 /* ---- tensors and their ends ---- */
 typedef enum end_kind { END_DROP, END_MOVE } end_kind;
 
-/* One tensor's end. Endings are listed in the order they happened, so that those of one branch can be
- * taken back before the other branch is walked, and be put in force again behind the `if`. */
+/* One tensor's end. Endings are listed in the order they happened, so that those of one branch can
+ * be taken back before the other branch is walked, and be put in force again behind the `if`. */
 typedef struct ending {
     end_kind kind;
     span at;
-    const char *taker;  /* MOVE: the carried name that took it */
+    const char *taker; /* MOVE: the carried name that took it */
     owned *tensor;
-    owned *cause;       /* the tensor that the program ended; `tensor` is that one or may be it */
+    owned *cause; /* the tensor that the program ended; `tensor` is that one or may be it */
     struct ending *next;
 } ending;
 
@@ -63,33 +65,34 @@ typedef struct endings {
 /* A list of tensors; see owned. */
 typedef struct owned_link {
     owned *tensor;
-    span at;            /* of a choice's member: its mention in the branch */
+    span at; /* of a choice's member: its mention in the branch */
     struct owned_link *next;
 } owned_link;
 
-/* A known tensor. One that an `if` chose is a tensor of its own, with those it may be as its members: it
- * ends when one of them does, and ends all of them when it ends. */
+/* A known tensor. One that an `if` chose is a tensor of its own, with those it may be as its
+ * members: it ends when one of them does, and ends all of them when it ends. */
 struct owned {
     holding self;
-    const char *name;       /* the name it was bound to first, "t.1" inside a tuple; NULL: none yet */
-    span at;                /* where that was */
-    int depth;              /* of the loop body it was made in */
-    bool fresh;             /* made here, or, of a choice, may be */
-    bool quiet;             /* an error about it was reported */
-    ending *end;            /* NULL: it can be used */
-    owned_link *members;    /* of a choice */
-    owned_link *choices;    /* those that it is a member of */
-    unsigned stamp;         /* the last search that came by; see own_stamp */
-    int place;              /* the yielded position at which that was, and where in the text */
+    const char *name;    /* the name it was bound to first, "t.1" inside a tuple; NULL: none yet */
+    span at;             /* where that was */
+    int depth;           /* of the loop body it was made in */
+    bool fresh;          /* made here, or, of a choice, may be */
+    bool quiet;          /* an error about it was reported */
+    ending *end;         /* NULL: it can be used */
+    owned_link *members; /* of a choice */
+    owned_link *choices; /* those that it is a member of */
+    unsigned stamp;      /* own.stamp of the last search that came by */
+    int place;           /* the yielded position at which that was, and where in the text */
     span place_at;
-    owned *next;            /* of the search's work list */
+    owned *next; /* of the search's work list */
 };
 
 /* ---- who needs what ---- */
 
-/* A binding in a loop body, or a loop, as a reader and as something that is read. Its level is the depth of
- * the outermost loop body whose yields, conditions or effects need it: 0 for the program's own, LEVEL_UNUSED
- * for a binding that nothing needs. What is read for a binding is needed as much as the binding. */
+/* A binding in a loop body, or a loop, as a reader and as something that is read. Its level is the
+ * depth of the outermost loop body whose yields, conditions or effects need it: 0 for the program's
+ * own, LEVEL_UNUSED for a binding that nothing needs. What is read for a binding is needed as much
+ * as the binding. */
 enum { LEVEL_UNUSED = INT32_MAX };
 
 typedef struct use_edge {
@@ -100,11 +103,11 @@ typedef struct use_edge {
 struct use_node {
     int level;
     bool queued, quiet;
-    const char *name;       /* NULL for a loop */
+    const char *name; /* NULL for a loop */
     use_edge *reads;
-    use_node *read_by;      /* the first reader that was itself not needed so far */
+    use_node *read_by; /* the first reader that was itself not needed so far */
     span read_at;
-    use_node *next;         /* of the work list */
+    use_node *next; /* of the work list */
 };
 
 /* A binding in a loop body that must not go unused. */
@@ -116,9 +119,9 @@ typedef struct candidate {
 
 /* ---- the state of the walk ---- */
 typedef struct bound_name {
-    const symbol *of;       /* NULL: a free place of the table */
+    const symbol *of; /* NULL: a free place of the table */
     const holding *holds;
-    use_node *use;          /* NULL outside of loops */
+    use_node *use; /* NULL outside of loops */
 } bound_name;
 
 typedef struct loop_body {
@@ -132,28 +135,29 @@ typedef struct own {
     arena a;
     const program *program;
     diagnostics *diags;
-    bool failed;            /* out of memory or of stack: the walk unwinds, what it returns means nothing */
+    bool failed; /* out of memory or of stack: the walk unwinds, what it returns means nothing */
 
-    bound_name *table;      /* by symbol, open addressing */
+    bound_name *table; /* by symbol, open addressing */
     uint32_t table_count, table_size;
 
-    ending *last;           /* the newest in force; the first of the list is `start` */
+    ending *last; /* the newest in force; the first of the list is `start` */
     ending start;
     unsigned stamp;
 
-    int depth;              /* loop bodies around, of enclosing functions too */
-    int function_depth;     /* the same where the innermost function begins */
-    bool in_condition;      /* of a loop, in the same function */
-    loop_body *loop;        /* the innermost one of the same function; NULL in none and in a condition */
-    use_node *reader;       /* what is being read for */
-    use_node program_use;   /* the reader of level 0 */
+    int depth;          /* loop bodies around, of enclosing functions too */
+    int function_depth; /* the same where the innermost function begins */
+    bool in_condition;  /* of a loop, in the same function */
+    loop_body *loop;  /* the innermost one of the same function; NULL in none and in a condition */
+    use_node *reader; /* what is being read for */
+    use_node program_use; /* the reader of level 0 */
 } own;
 
 /* own_bind.c: from names to what they hold. */
 bool own_type_holds(const type *t);
 void own_bind(own *o, const symbol *s, const holding *holds, use_node *use);
 bound_name own_find(const own *o, const symbol *s);
-/* Gives every tensor of a value that is bound to `name` an identity. *fresh: one of them was made here. */
+/* Gives every tensor of a value that is bound to `name` an identity. *fresh: one of them was made
+ * here. */
 const holding *own_settle(own *o, const type *t, held v, const char *name, span at, bool *fresh);
 /* The i-th item of a tuple's value. */
 held own_item(held v, int i);

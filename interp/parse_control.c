@@ -139,9 +139,9 @@ static bool parse_carries(parser *p, expr *e) {
     parse_advance(p);
     if (!parse_enter(p)) return false;
     if (p->now.kind == TOKEN_BRACKET_CLOSE) {
+        span brackets = {open.at.begin, p->now.at.end};
         if (!parse_fails(p)) return false;
-        diag *d = diag_error(p->d, ERROR_K0027, parse_since(p, open.at.begin),
-                             "a loop that carries nothing");
+        diag *d = diag_error(p->d, ERROR_K0027, brackets, "a loop that carries nothing");
         diag_add_help(p->d, d,
                       "only what a loop carries can change: `while (i < n) [i = 0] { i + 1 }`");
         return false;

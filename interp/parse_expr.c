@@ -167,7 +167,8 @@ static expr *apply_prefix(parser *p, prefix one, expr *operand) {
 static expr *parse_prefix(parser *p, decorator *decorators, const char *after) {
     size_t mark = p->used;
     int depth = p->depth;
-    while (p->now.kind == TOKEN_MINUS || p->now.kind == TOKEN_NOT) {
+    bool bare = decorators == NULL; /* a decorator stands directly before its loop */
+    while (bare && (p->now.kind == TOKEN_MINUS || p->now.kind == TOKEN_NOT)) {
         prefix one = {p->now.kind == TOKEN_MINUS ? OP_neg : OP_not, p->now.at};
         if (!parse_enter(p) || !parse_push(p, &one, sizeof one)) return NULL;
         after = token_spelling(p->now.kind);
@@ -563,6 +564,7 @@ static expr *report_operand(parser *p, const char *after) {
     }
     if (kind == TOKEN_UNDERSCORE) help = "`_` is a pattern that drops a value; it has none";
     if (kind == TOKEN_ELSE) help = "`else` follows directly on the `}` of an `if`";
+    if (kind == TOKEN_IN) help = "`in` belongs to a `let`, without a `;` before it";
     if (kind == TOKEN_PLUS) help = "there is no prefix `+`";
     if (kind == TOKEN_STAR && after != NULL && strcmp(after, "*") == 0) {
         help = "a power is written `pow(x, y)`";

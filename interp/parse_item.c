@@ -341,7 +341,7 @@ static bool report_no_semicolon(parser *p, const token *open, const char *expect
                                 const expr *before) {
     token_kind kind = p->now.kind;
     if (p->panic) return false;
-    bool outside = kind == TOKEN_ELSE && open->kind == TOKEN_BRACE_OPEN;
+    bool outside = (kind == TOKEN_ELSE || kind == TOKEN_IN) && open->kind == TOKEN_BRACE_OPEN;
     if (kind == TOKEN_COMMA || kind == TOKEN_PAREN_CLOSE) {
         outside = p->brackets > 0 && parse_peek(p).kind != TOKEN_BRACE_CLOSE;
     }

@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -118,6 +119,13 @@ def test_expression(k):
     need(k.numbers("-e", "[1.0, 2.0] * 2.0") == [[2, 4]], "-e")
 
 
+def test_odd_file_names(k):
+    k.file("-odd.kina", "7\n")
+    k.file("two words.kina", "8\n")
+    need(kina.results(k.ends(0, "--format", "json", "--", "-odd.kina"))[0]["data"] == 7 and k.numbers("two words.kina") == [8], "-- ends the options")
+    need(k.numbers("-e", "-3") == [-3], "-e takes the next word whatever it is")
+
+
 def test_text_output(k):
     run = k.ends(0, "-e", "(1.5, 2, [true, false])")
     need(run.out.splitlines()[0] == "0: F32", f"first line {run.out.splitlines()[:1]}")
@@ -145,6 +153,12 @@ def test_print_under_json(k):
     need("hello 1" in run.err and kina.results(run)[0]["data"] == 2, "print goes to standard error under json")
 
 
+def test_print_before_an_error(k):
+    done = subprocess.run([k.binary, "-e", 'print("first");\nfn f(n: I32) -> I32 { 1 / n }\nf(0)'], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+    need(done.stdout.decode().startswith("first\nerror[K0501]"), f"{done.stdout!r}")
+
+
 def test_check(k):
     need(k.ends(0, "check", k.file("p.kina", "1 / 0\n")).out == "", "check runs nothing and prints nothing")
     k.ends(3, "check", k.file("q.kina", "fn never(x: F32) -> F32 { x + y }\n1\n"), says=["y"])
@@ -166,6 +180,36 @@ def test_fn_argument_errors(k):
     for bad in ("k=[1.0, 2.0]", "k=one", "k=", "k", "k=1.0junk", "=1.0"):
         k.ends((2, 3, 6), source, "--fn", "f", "--arg", "x=[1.0]", "--arg", bad)
     k.ends((2, 6), source, "--fn", "f", "--arg", "x=@none.npy", "--arg", "k=1.0", says=["none.npy"])
+
+
+def test_bad_literals(k):
+    """Each bad value of an argument is a usage error that names the argument."""
+    source = k.file("p.kina", "fn add(x: tensor<F32, [2, N]>, w: tensor<F32, [N]>, n: I32, up: Bool) -> tensor<F32, [2, N]> "
+                              "{ if (up) { x + w * F32(n) } else { x } }\n")
+    good = {"x": "[[1,2],[3,4]]", "w": "[1,2]", "n": "1", "up": "true"}
+    need(k.numbers(source, "--fn", "add", *(f"--arg={a}={v}" for a, v in good.items())) == [[[2, 4], [4, 6]]], "good ones")
+    bad = {"n": ["1.5", "", "x", "1e3", "2147483648", "true", "[1]", "1 2", "0x10"], "up": ["1", "yes"], "w": ["[1,2,3]"],
+           "x": ["1", "[1,2]", "[[1,2],[3]]", "[[1,2]]", "[[[1]],[[2]]]", "[[1,2],[3,4]", "[[1,2],[3,4]]]", "[[1,,2],[3,4]]",
+                 "[[1e39,2],[3,4]]", "]", "[", "[" * 100000, "[[1,2],[3,q]]"]}
+    for name, values in bad.items():
+        for value in values:
+            given = dict(good, **{name: value})
+            k.ends(2, source, "--fn", "add", *(f"--arg={a}={v}" for a, v in given.items()), says=["K0802", f"--arg {name}"])
+
+
+def test_literals_are_rounded_once(k):
+    # Halfway between two F32 numbers but for the last digit: by way of F64 it would round to even.
+    digits = "1.00000017881393432617187499"
+    need(k.numbers("-e", "fn f(x: F32) -> F32 { x }", "--fn", "f", "--arg", f"x={digits}") == [1.0000001], "an argument")
+    need(k.numbers("-e", digits) == [1.0000001], "a literal of a program")
+    need(k.numbers("-e", "fn f(x: I64) -> I64 { x }", "--fn", "f", "--arg", "x=-9223372036854775808") == [-2 ** 63], "least I64")
+
+
+def test_seed_cotangent(k):
+    k.file("g.npy", npy("<f4", [2], struct.pack("<2f", 10.0, -1.0)))
+    source = k.file("p.kina", "fn f(x: tensor<F32, [2]>) -> tensor<F32, [2]> { x * x }\nhandle f([1.0, 2.0]) with reverseMode\n")
+    need(k.numbers(source, "--seed-cotangent", "@g.npy") == [[1, 4], [20, -4]], "--seed-cotangent")
+    k.ends(6, source, "--seed-cotangent", "@none.npy", says=["none.npy"])
 
 
 def test_fn_with_files(k):
@@ -281,14 +325,23 @@ def test_out(k):
     arrays = sorted(read_npy(os.path.join(out, name)) for name in os.listdir(out))
     need(arrays == sorted([((), [15.0]), ((2,), [6.0, 12.0]), ((), [5.0])]), f"--out wrote {arrays}")
     k.ends(6, source, "--out", os.path.join(k.folder, "p.kina"))
+    k.ends(6, source, "--out", "/dev/null/x")
+    os.makedirs(os.path.join(k.folder, "taken/1.npy"))  # a folder in the way of the second result
+    k.ends(6, "-e", "(1, 2)", "--out", "taken")
+    left = [name for name in os.listdir(os.path.join(k.folder, "taken")) if name.startswith(".")]
+    need(not left, f"left behind: {left}")
 
 
 # ---- options ----
 
 def test_help_and_version(k):
     run = k.ends(0, "--help")
-    need("kina-interp" in run.out and "--max-memory" in run.out, "--help")
+    need("Examples:" in run.out.split("Usage:")[0], "help begins with examples")
     need(k.ends(0, "check", "--help").out != run.out, "each verb has its own help")
+    with open(os.path.join(kina.ROOT, "interp/tools/options.def"), encoding="utf-8") as f:
+        flags = re.findall(r'^OPTION\(\w+, "(-[^"]*)"', f.read(), re.MULTILINE)
+    lacking = [flag for flag in flags if not re.search(rf"^  {flag}\b", run.out + k.run("check", "--help").out, re.MULTILINE)]
+    need(len(flags) > 10 and not lacking, f"--help lacks {lacking}")
     need(len(k.ends(0, "--version").out.splitlines()) >= 3, "--version names commit, BLAS, vector functions")
 
 
@@ -304,6 +357,9 @@ def test_usage_errors(k):
         for value in values:
             k.ends(2, good, option, value, says=[option])
     k.ends(2, "-e", "1", good)
+    need(json.loads(k.ends(0, "--format=text", "-e", "1", "--format=json").out)["results"], "--option=value, the last counts")
+    k.ends(2, "check", good, "--stats", says=["check", "--stats"])
+    k.ends(2, good, "--arg", "x=1", says=["--fn"])
 
 
 def test_stats(k):
@@ -465,6 +521,17 @@ def test_memory_limit(k):
     k.ends(1, "-e", "zeros([100000000])", "--max-memory", "64MiB", says=["K0507"])
     k.ends(1, k.file("p.kina", "fn f(x: F64) -> F64 { let v = while (i < 100000000) [y = x, i = 0] { (sin(y), i + 1) }; v }\n"
                                "let x: F64 = 1.0;\nhandle f(x) with reverseMode\n"), "--max-memory", "64MiB", says=["K0507"])
+    # Every limit between nothing and enough: an error or the right result.
+    source = k.file("q.kina", "fn f(x: tensor<F32, [3]>) -> F32 { let y = while (i < 3) [y = x, i = 0] { (y * 1.5, i + 1) };\n"
+                              "sum(exp(y / 9.0)) }\nhandle f([1.0, 2.0, 0.5]) with reverseMode\n")
+    want, limit, enough = k.numbers(source), 1, False
+    while not enough and limit < 1 << 26:
+        run = k.run(source, "--format", "json", "--max-memory", str(limit))
+        need(run.code in (0, 1), f"--max-memory {limit}: exit code {run.code}")
+        enough = run.code == 0
+        need(enough or ("K0507" in run.err and run.out == ""), f"--max-memory {limit}: {kina.first_line(run.err)}")
+        limit += limit // 3 + 1
+    need([r["data"] for r in kina.results(run)] == want, "a result under a limit")
     need(k.numbers("-e", "sum(ones([1000]))", "--max-memory", "64MiB") == [1000], "enough memory")
     k.ends((1, 2, 3), "-e", "1", "--max-memory", "1")
 
@@ -508,11 +575,18 @@ def test_full_disk(k):
 
 
 def test_full_standard_output(k):
-    for more in ((), ("--format", "json")):
+    endless = "while (true) [i = 0] { print(i); i + 1 }"
+    for arguments in (["-e", "arange(100000)", "--full"], ["-e", "1"], ["-e", "1", "--format", "json"], ["-e", endless],
+                      ["--help"], ["--version"]):
         with open("/dev/full", "wb") as full:
-            done = subprocess.run([k.binary, "-e", "arange(100000)", "--full", *more], stdin=subprocess.DEVNULL,
-                                  stdout=full, stderr=subprocess.PIPE, timeout=60)
-        need(done.returncode == 6 and done.stderr, f"output to a full device: exit code {done.returncode}")
+            done = subprocess.run([k.binary, *arguments], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, timeout=60)
+        need(done.returncode == 6 and b"standard output" in done.stderr, f"{arguments} to a full device: {done.returncode}")
+
+
+def test_closed_streams(k):
+    for words, code in (("-e 1 >&-", 6), ("- <&-", 6), ("-e x 2>&-", 3), ("-e 1 2>&-", 0)):
+        done = subprocess.run(f"'{k.binary}' {words}", shell=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        need(done.returncode == code, f"{words}: exit code {done.returncode}, expected {code}")
 
 
 def test_closed_pipe(k):

@@ -31,26 +31,16 @@ def read(path):
         return f.read()
 
 
-def rows(path, macro):
-    """The arguments of a .def file's rows, as far as they are words and strings."""
-    text = re.sub(r"/\*.*?\*/", "", read(path), flags=re.DOTALL)
-    found = []
-    for line in re.findall(rf"^{macro}\((.*)", text, re.MULTILINE):
-        found.append([a if a else b for a, b in re.findall(r'"((?:[^"\\]|\\.)*)"|([^\s,"][^,"]*)', line)])
-    return found
+def table(path):
+    """A .def file's text without its comments."""
+    return re.sub(r"/\*.*?\*/", "", read(path), flags=re.DOTALL)
 
 
 def signatures():
-    """name -> signature, '' for an operator, of everything that a program can call."""
-    found = {}
-    text = read("runtime/ops.def")
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    rule = r'^OP\(\w+, "([^"]+)", \w+, \w+,[^"]*,\s*"([^"]*)"'
-    found.update(re.findall(rule, text, re.MULTILINE))
-    text = read("interp/builtins.def")
-    for name, signature in re.findall(r'^BUILTIN\(\w+, "([^"]+)", "((?:[^"\\]|\\.)*)"', text, re.MULTILINE):
-        found[name] = signature.replace('\\"', '"')
-    return found
+    """name -> signature of everything that a program can call or write between operands."""
+    row = r'^(?:OP\(\w+, "([^"]+)", \w+, \w+,[^"]*|BUILTIN\(\w+, "([^"]+)",) ?\s*"((?:[^"\\]|\\.)*)"'
+    found = re.findall(row, table("runtime/ops.def") + table("interp/builtins.def"), re.MULTILINE)
+    return {op or builtin: signature.replace('\\"', '"') for op, builtin, signature in found}
 
 
 def table_cells(text):
@@ -132,13 +122,12 @@ class Documents:
 
     def codes_and_options(self):
         text = read("docs/cli.md")
-        cells = table_cells(text)
-        for number, _, title in rows("runtime/codes.def", "CODE"):
-            want = re.search(rf"^\| `{number}` \| {re.escape(title)} \|", text, re.MULTILINE)
-            self.judge(f"docs/cli.md: {number}", None if want else f"no row | `{number}` | {title} |")
-        for row in rows("interp/tools/options.def", "OPTION"):
-            found = any(cell.split(" ")[0] == row[1] for cell in cells)
-            self.judge(f"docs/cli.md: {row[1]}", None if found else "no table row begins with it")
+        for number, title in re.findall(r'^CODE\((\w+), \w+, "([^"]*)"\)', table("runtime/codes.def"), re.MULTILINE):
+            row = f"| `{number}` | {title} |"
+            self.judge(f"docs/cli.md: {number}", None if row in text else f"no row {row}")
+        options = {cell.split(" ")[0] for cell in table_cells(text)}
+        for flag in re.findall(r'^OPTION\(\w+, "([^"]+)"', table("interp/tools/options.def"), re.MULTILINE):
+            self.judge(f"docs/cli.md: {flag}", None if flag in options else "no table row begins with it")
 
 
 def main():

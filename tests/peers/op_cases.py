@@ -7,6 +7,7 @@ edge is tested elsewhere (tests/lang, the unit tests).
 """
 import math
 
+import gamma
 import torch
 
 F64, F32, I32, I64 = torch.float64, torch.float32, torch.int32, torch.int64
@@ -84,24 +85,6 @@ def cube_root(x):
     return torch.sign(x) * torch.pow(torch.abs(x), 1.0 / 3.0)
 
 
-class Digamma(torch.autograd.Function):
-    """torch's digamma with the derivative in full precision: torch's own is a few digits short."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return torch.digamma(x)
-
-    @staticmethod
-    def backward(ctx, cotangent):
-        x, total = ctx.saved_tensors[0].clone(), 0.0
-        for _ in range(20):
-            total, x = total + 1.0 / x ** 2, x + 1.0
-        bernoulli = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730]
-        total = total + 1 / x + 1 / (2 * x ** 2) + sum(b / x ** (2 * k + 3) for k, b in enumerate(bernoulli))
-        return cotangent * total
-
-
 def index_add(x, axis, index, y):
     return torch.index_add(x, axis, index.long(), y)
 
@@ -153,8 +136,8 @@ CASES = {
     "silu": unary("silu(x)", E.silu),
     "erf": unary("erf(x)", torch.erf),
     "erfc": unary("erfc(x)", torch.erfc, edges=[5.0]),
-    "lgamma": unary("lgamma(x)", torch.lgamma, 0.2, 6.0),
-    "digamma": unary("digamma(x)", Digamma.apply, 0.3, 6.0),
+    "lgamma": unary("lgamma(x)", gamma.lgamma, 0.2, 6.0),
+    "digamma": unary("digamma(x)", gamma.digamma, 0.3, 6.0),
     "floor": unary("floor(x)", torch.floor),
     "ceil": unary("ceil(x)", torch.ceil),
     "round": unary("round(x)", torch.round, edges=[0.5, 1.5, 2.5, -0.5]),

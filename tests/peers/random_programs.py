@@ -25,9 +25,10 @@ class Reference:
     """A program's torch text, run at one precision."""
 
     def __init__(self, torch, program, arguments, dtype):
+        import gamma  # here, since it needs PyTorch
         self.torch, self.dtype, self.nearest = torch, dtype, float("inf")
         # The programs make their constants through `full` and `const`, in this run's dtype.
-        names = {"torch": torch, "F": torch.nn.functional, "decide": self.decide, "larger": self.larger,
+        names = {"torch": torch, "gamma": gamma, "F": torch.nn.functional, "decide": self.decide, "larger": self.larger,
                  "smaller": self.smaller, "apart": self.apart,
                  "const": lambda data: torch.tensor(data, dtype=dtype),
                  "full": lambda shape, x: torch.full(shape, x, dtype=dtype)}

@@ -635,10 +635,38 @@ static bool phi_slope(trial *t, unsigned mask, double *slope, double *scale) {
     return ok;
 }
 
+/* The same by forward mode over the rules. */
+static bool phi_tangent(trial *t, unsigned mask, double *slope) {
+    context *c = &t->c;
+    value in[CASE_OPERANDS], u = value_none(), du = value_none(), phi, made;
+    forward_scope scope;
+    if (!operands_at(t, NULL, 0, DT_F64, in)) return false;
+    bool ok = value_of(c, &t->u, DT_F64, LAYOUT_PLAIN, &u) &&
+              value_of(c, &t->v_u, DT_F64, LAYOUT_PLAIN, &du) && forward_enter(c, &scope);
+    bool inside = ok;
+    for (int k = 0; k < t->rc->n && ok; k++) {
+        value tangent = value_none();
+        if (!real(t->rc, k)) continue;
+        ok = value_of(c, &t->v[k], DT_F64, LAYOUT_PLAIN, &tangent) &&
+             forward_parameter(c, &scope, &tangent, nowhere, &in[k]);
+        value_release(c, tangent);
+    }
+    ok = ok && forward_parameter(c, &scope, &du, nowhere, &u) && weigh(t, in, &u, mask, &phi);
+    if (inside && !ok) forward_abandon(c, &scope);
+    ok = ok && forward_leave(c, &scope, &phi, nowhere, &made);
+    if (ok) *slope = value_as_double(&made);
+    value_release(c, u);
+    value_release(c, du);
+    release_all(c, in, t->rc->n);
+    return ok;
+}
+
 static bool check_second(trial *t, unsigned mask) {
     const double h = 1.0 / 512;
-    double high, low, higher, lower, slope, scale = 1e-2;
-    if (!phi_slope(t, mask, &slope, &scale)) return false;
+    double high, low, higher, lower, slope, tangent, scale = 1e-2;
+    if (!phi_slope(t, mask, &slope, &scale) || !phi_tangent(t, mask, &tangent)) return false;
+    if (!close_to(slope, tangent, scale, 1e-11))
+        return wrong(t, "second order: %.17g in reverse, %.17g forward", slope, tangent);
     if (!phi_at(t, mask, h, &high) || !phi_at(t, mask, -h, &low) ||
         !phi_at(t, mask, h / 2, &higher) || !phi_at(t, mask, -h / 2, &lower))
         return false;
@@ -664,6 +692,7 @@ static unsigned trial_begin(trial *t) {
     const rule_case *rc = t->rc;
     unsigned all = 0;
     t->seed = 1000u + (unsigned)rc->op;
+    t->attrs.stays = true; /* as a program's do; those that rules derive from them do not */
     for (int k = 0; k < rc->n; k++) {
         t->attrs.ones[k] = parse_shape(rc->in[k].shape, &t->x[k]);
         if (real(rc, k)) all |= 1u << k;

@@ -60,7 +60,6 @@ static void compare_lines(kernel_fixture *f, op_id op, dtype t, line_fn *line, n
                           const op_attrs *attrs) {
     static _Alignas(64) uint64_t in[3][SAMPLES], out[SAMPLES];
     int n = op_operands(op);
-    size_t element = dtype_size(t);
     dtype first = op_table[op].class == CLASS_WHERE ? DT_Bool : t;
     for (int k = 0; k < n; k++) {
         dtype own = k == 0 ? first : t;
@@ -90,14 +89,13 @@ static void compare_lines(kernel_fixture *f, op_id op, dtype t, line_fn *line, n
                 }
                 value want = number(v, attrs);
                 const char *got = (const char *)out + i * dtype_size((dtype)want.dtype);
-                ck_assert_msg(kernel_same_element((dtype)want.dtype, got, &want.as),
-                              "%s %s: element %zu of %zu, arguments %a, %a", op_table[op].name,
-                              dtype_name(t), i, length, value_as_double(&v[0]),
-                              n > 1 ? value_as_double(&v[1]) : 0.0);
+                if (kernel_same_element((dtype)want.dtype, got, &want.as)) continue;
+                ck_abort_msg("%s %s: element %zu of %zu, arguments %a, %a", op_table[op].name,
+                             dtype_name(t), i, length, value_as_double(&v[0]),
+                             n > 1 ? value_as_double(&v[1]) : 0.0);
             }
         }
     }
-    (void)element;
 }
 
 START_TEST(test_same_bits_everywhere) {
@@ -165,16 +163,18 @@ START_TEST(test_accuracy) {
         for (int t = DT_F32; t <= DT_F64; t++) {
             number_fn *exact = number_reference[op][t];
             if (exact == NULL || op_operands((op_id)op) != 1) continue;
-            /* Near the zeros of lgamma on the negative axis relative digits are lost. */
-            double allowed = op == OP_lgamma ? 1e7 : 4;
+            /* Near the zeros of lgamma on the negative axis relative digits are lost; so are gelu's where
+             * its erfc is subnormal and gelu itself is not. */
+            double allowed = op == OP_lgamma ? 1e7 : op == OP_gelu ? 16 : 4;
             op_attrs attrs = {.axis = 1};
             for (int i = 0; i < 20000; i++) {
                 double x = t == DT_F32 ? (double)(float)sample(&f, DT_F32) : sample(&f, DT_F64);
                 value in = value_number((dtype)t, x);
                 value got = number_table[op][t](&in, &attrs), want = exact(&in, &attrs);
                 double distance = ulps((dtype)t, value_as_double(&got), value_as_double(&want));
-                ck_assert_msg(distance <= allowed, "%s %s at %a: %a, not %a", op_table[op].name,
-                              dtype_name((dtype)t), x, value_as_double(&got), value_as_double(&want));
+                if (distance <= allowed) continue;
+                ck_abort_msg("%s %s at %a: %a, not %a", op_table[op].name, dtype_name((dtype)t), x,
+                             value_as_double(&got), value_as_double(&want));
             }
         }
     }
@@ -254,9 +254,9 @@ static void check_against_numbers(kernel_fixture *f, op_id op, const op_attrs *a
             memcpy(&v[k].as, kernel_at_index(&in[k], own), dtype_size((dtype)in[k].dtype));
         }
         value want = numbers_find(&f->c, op, (dtype)in[n - 1].dtype)(v, attrs);
-        ck_assert_uint_eq(want.dtype, out->dtype);
-        ck_assert_msg(kernel_same_element((dtype)want.dtype, kernel_at(out, i), &want.as),
-                      "%s at %lld", op_table[op].name, (long long)i);
+        if (want.dtype != out->dtype ||
+            !kernel_same_element((dtype)want.dtype, kernel_at(out, i), &want.as))
+            ck_abort_msg("%s at %lld", op_table[op].name, (long long)i);
         kernel_next(rank, value_dims(out), index);
     }
 }

@@ -1,0 +1,111 @@
+/* Every allocation failing once: parse, check, run and differentiate several programs with the n-th request
+ * for memory refused, for every n until the whole goes through. Each failure is one clear error, leaves the
+ * context usable, and leaves no live byte behind. */
+#include <stdio.h>
+#include <string.h>
+
+#include "interp/engine.h"
+#include "kernels/kernel.h"
+#include "runtime/threads.h"
+
+typedef struct program_text {
+    const char *name, *text;
+} program_text;
+
+static const program_text programs[] = {
+    {"straight", "fn f(x: tensor<F64, [3]>, y: F64) -> F64 { sum(tanh(x * y) + exp(x)) }\n"
+                 "let x = tensor<F64, [3]>([0.5, -1.0, 2.0]);\n"
+                 "let y: F64 = 1.5;\n"
+                 "handle f(x, y) with reverseMode\n"},
+    {"loop", "fn step(x: tensor<F64, [B, D]>, w: tensor<F64, [D, D]>) -> tensor<F64, [B, D]> { relu(x @ w) }\n"
+             "fn f(x0: tensor<F64, [B, D]>, w: tensor<F64, [D, D]>, n: I32) -> F64 {\n"
+             "  let r = while (i < n) [x = x0, i = 0] { (step(x, w), i + 1) };\n"
+             "  sum(r * r)\n"
+             "}\n"
+             "let x = tensor<F64, [2, 2]>([[0.5, 1.0], [0.2, -0.8]]);\n"
+             "let w = tensor<F64, [2, 2]>([[0.6, -0.2], [0.4, 0.7]]);\n"
+             "handle f(x, w, 3) with reverseMode\n"},
+    {"branches", "fn f(x: F64) -> F64 {\n"
+                 "  let v = while (i < 6) [v = x, i = 0] {\n"
+                 "    (if (v > 1.0) { 0.5 * v } else { v + v * v }, i + 1)\n"
+                 "  };\n"
+                 "  v\n"
+                 "}\n"
+                 "let x: F64 = 0.7;\n"
+                 "handle f(x) with reverseMode\n"},
+    {"nested", "fn f(x: tensor<F64, [2]>) -> F64 { sum(exp(x) * x) + x[0] * x[1] }\n"
+               "fn g(x: tensor<F64, [2]>) -> tensor<F64, [2]> { let (y, d) = handle f(x) with reverseMode; d }\n"
+               "fn h(x: tensor<F64, [2]>) -> F64 { sum(g(x) * g(x)) }\n"
+               "let x = tensor<F64, [2]>([0.5, -1.0]);\n"
+               "let v = tensor<F64, [2]>([2.0, 3.0]);\n"
+               "(handle g(x) with forwardMode(v), handle h(x) with reverseMode)\n"},
+    {"gather", "fn f(x: tensor<F32, [4, 3]>, t: tensor<I32, [4]>) -> F32 {\n"
+               "  cross_entropy(x, t) + sum(take(x, [0, 2, 2], axis=0)) + max(x[1:3, :])\n"
+               "}\n"
+               "let x = tensor<F32, [4, 3]>(0.5);\n"
+               "handle f(x, [0, 1, 2, 1]) with reverseMode\n"},
+    {"closures", "let w = tensor<F64, [2]>([1.0, 2.0]);\n"
+                 "fn scaled(k: F64) -> fn(tensor<F64, [2]>) -> F64 { fn(x: tensor<F64, [2]>) -> F64 { sum(x * w) * k } }\n"
+                 "fn bwd(x: F64, y: F64, ct: F64) -> F64 { 3.0 * ct }\n"
+                 "@vjp(bwd) fn ident(x: F64) -> F64 { x }\n"
+                 "fn f(x: tensor<F64, [2]>, k: F64) -> F64 { ident(scaled(k)(x)) * k }\n"
+                 "let k: F64 = 4.0;\n"
+                 "let (a, b) = (w * 2.0, [k, k]);\n"
+                 "handle f(a + b, k) with reverseMode\n"},
+    {"wrong", "fn f(x: tensor<F32, [A]>, y: tensor<F32, [B]>) -> F32 { sum(x + y) + undefined_name }\n"
+              "let z = [1.0, 2.0] @ [1.0, 2.0, 3.0];\n"
+              "f(z)\n"},
+};
+
+enum { MOST = 20000 };          /* allocations of one program, far more than any makes */
+
+/* One run from nothing; true when nothing failed for want of memory. */
+static bool attempt(const program_text *p, uint64_t fail_at, bool *fault) {
+    context c;
+    context_init(&c);
+    c.mem.fail_at = fail_at;
+    kernel_install(&c);
+    engine e;
+    engine_init(&e, &c, (engine_options){0});
+    results r = {0};
+    bool ok = engine_load(&e, p->name, p->text, strlen(p->text));
+    bool source_error = !ok && e.diags.errors > 0 && c.err.code == ERROR_NONE;
+    ok = ok && engine_run(&e, &r);
+    bool starved = c.err.code == ERROR_K0506 || c.err.code == ERROR_K0507;
+    if (ok) results_release(&c, &r);
+    if (!ok && !source_error && !starved) {
+        printf("FAIL %s: request %llu refused gives %s: %s\n", p->name, (unsigned long long)fail_at,
+               error_code_name(c.err.code), c.err.message);
+        *fault = true;
+    }
+    engine_close(&e);
+    threads_close(&c);
+    if (c.mem.live != 0) {
+        printf("FAIL %s: request %llu refused leaves %zu live bytes\n", p->name, (unsigned long long)fail_at,
+               c.mem.live);
+        *fault = true;
+    }
+    context_close(&c);
+    return !starved;
+}
+
+int main(void) {
+    int passed = 0, failed = 0;
+    for (size_t i = 0; i < COUNT_OF(programs); i++) {
+        bool fault = false;
+        uint64_t n = 1;
+        while (n < MOST && !fault && !attempt(&programs[i], n, &fault)) n++;
+        if (n < 10 || n == MOST) {
+            printf("FAIL %s: %llu requests were tried\n", programs[i].name, (unsigned long long)n);
+            fault = true;
+        }
+        printf("%s: each of %llu requests refused once\n", programs[i].name, (unsigned long long)n - 1);
+        if (fault) {
+            failed++;
+        } else {
+            passed++;
+        }
+    }
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed > 0;
+}
