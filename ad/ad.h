@@ -60,10 +60,8 @@ void forward_abandon(context *c, forward_scope *s);
 
 /* ---- control flow, told by the evaluator ---- */
 
-/* True while a reverse handler is on the stack: the calls below do nothing otherwise. */
-static inline bool ad_recording(const context *c) {
-    return c->tape != NULL && c->tape->depth > 0 && c->top->outer != NULL;
-}
+/* True when a reverse handler sees what is performed now: the calls below do nothing otherwise. */
+static inline bool ad_recording(const context *c) { return c->top->recorders > 0; }
 /* True while any handler is. */
 static inline bool ad_handling(const context *c) {
     return c->tape != NULL && c->tape->depth + c->tape->forward_depth > 0;
@@ -77,13 +75,14 @@ bool ad_parameter(context *c, span where, value *v) MUST_CHECK;
  * for `handlers` even when v is passive (the text alone decides). */
 bool ad_join(context *c, uint8_t handlers, span where, value *v) MUST_CHECK;
 bool ad_carry(context *c, uint8_t handlers, span where, value *v) MUST_CHECK;
-/* Behind the joins of an `if` (results: how many joins were made; at most 255): its tag, 0 for then and 1
- * for else, and every outer value that either branch reads. */
-bool ad_branch(context *c, int results, uint32_t tag, const value *const *reads, int count, span where)
-    MUST_CHECK;
-/* Behind a loop: first is tape_top before the first carry was made; results as for ad_branch. */
-bool ad_loop(context *c, uint32_t first, int results, uint64_t trips, const value *const *reads, int count,
-             span where) MUST_CHECK;
+/* Behind the joins of an `if`: the joins, the tag, 0 for then and 1 for else, and every outer value that
+ * either branch reads. */
+bool ad_branch(context *c, const value *const *results, int result_count, uint32_t tag,
+               const value *const *reads, int count, span where) MUST_CHECK;
+/* Behind a loop: the tape_top before its first carry was made, its last carries, the trip count, and every
+ * outer value that the body reads. */
+bool ad_loop(context *c, uint32_t first, const value *const *results, int result_count, uint64_t trips,
+             const value *const *reads, int count, span where) MUST_CHECK;
 
 /* In forward mode alone nothing needs the records of values that died: keeps those of `values` (whose
  * indices are adjusted) and forgets all others from index `mark` on. Does nothing while recording. */

@@ -46,15 +46,16 @@ bool ad_carry(context *c, uint8_t handlers, span where, value *v) {
     return boundary(c, OP_carry, handlers, where, v);
 }
 
-bool ad_branch(context *c, int results, uint32_t tag, const value *const *reads, int count, span where) {
+bool ad_branch(context *c, const value *const *results, int result_count, uint32_t tag,
+               const value *const *reads, int count, span where) {
     if (!ad_recording(c)) return true;
-    return tape_note_region(c->tape, RECORD_BRANCH, (uint8_t)results, 0, tag, reads, count, where);
+    return tape_note_region(c->tape, RECORD_BRANCH, 0, tag, results, result_count, reads, count, where);
 }
 
-bool ad_loop(context *c, uint32_t first, int results, uint64_t trips, const value *const *reads, int count,
-             span where) {
+bool ad_loop(context *c, uint32_t first, const value *const *results, int result_count, uint64_t trips,
+             const value *const *reads, int count, span where) {
     if (!ad_recording(c)) return true;
-    return tape_note_region(c->tape, RECORD_LOOP, (uint8_t)results, first, (uint32_t)trips, reads, count,
+    return tape_note_region(c->tape, RECORD_LOOP, first, (uint32_t)trips, results, result_count, reads, count,
                             where);
 }
 

@@ -37,7 +37,7 @@ bool forward_enter(context *c, forward_scope *s) {
     tape *t = tape_of(c);
     if (t == NULL) return false;
     *s = (forward_scope){
-        .h = {.outer = c->top, .perform = forward_perform},
+        .h = {.outer = c->top, .recorders = c->top->recorders, .perform = forward_perform},
         .base = tape_top(t),
     };
     t->forward_depth++;

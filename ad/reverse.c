@@ -90,7 +90,7 @@ bool reverse_enter(context *c, reverse_scope *s) {
     if (t == NULL) return false;
     int slot = t->depth < TAPE_HANDLERS ? t->depth : TAPE_HANDLERS - 1;
     *s = (reverse_scope){
-        .h = {.outer = c->top, .perform = reverse_perform},
+        .h = {.outer = c->top, .recorders = c->top->recorders + 1, .perform = reverse_perform},
         .mark = tape_top(t),
         .body = tape_top(t),
         .bit = (uint8_t)(1u << slot),

@@ -231,24 +231,27 @@ static bool sweep_custom(sweep *s, const record *r, const value *d) {
     return ok;
 }
 
-/* True when one of the n results just before this record has an adjoint. */
+/* True when one of the region's results has an adjoint: then the text has a backward part for it. */
 static bool live(sweep *s, const record *r) {
-    for (uint32_t i = 1; i <= r->n; i++) {
-        if (wanted(s, s->at - i) && adjoint_of(s, s->at - i)->kind != VALUE_NONE) return true;
+    for (uint32_t i = 0; i < r->u.region.results; i++) {
+        uint32_t index = tape_operand(s->t, r->u.region.place + i);
+        if (wanted(s, index) && adjoint_of(s, index)->kind != VALUE_NONE) return true;
     }
     return false;
 }
 
 static bool sweep_region(sweep *s, const record *r) {
+    bool loop = r->op == RECORD_LOOP;
     if (!live(s, r)) {
-        if (r->op == RECORD_LOOP && r->u.region.first < s->dead_from) s->dead_from = r->u.region.first;
+        if (loop && r->in[0] < s->dead_from) s->dead_from = r->in[0];
         return true;
     }
-    for (uint32_t i = 0; i < r->u.region.read_count; i++) {
-        if (!zero_if_absent(s, tape_operand(s->t, r->u.region.reads + i))) return false;
+    uint32_t first_read = r->u.region.place + r->u.region.results;
+    for (uint32_t i = 0; i < r->u.region.reads; i++) {
+        if (!zero_if_absent(s, tape_operand(s->t, first_read + i))) return false;
     }
-    for (uint32_t i = 1; r->op == RECORD_LOOP && i <= r->n; i++) {
-        if (!zero_if_absent(s, s->at - i)) return false;
+    for (uint32_t i = 0; loop && i < r->u.region.results; i++) {
+        if (!zero_if_absent(s, tape_operand(s->t, r->u.region.place + i))) return false;
     }
     return true;
 }
@@ -265,6 +268,8 @@ static bool sweep_record(sweep *s) {
     bool ok = true;
     if (r->op == RECORD_SCALAR) {
         ok = sweep_scalar(s, r, &d);
+    } else if (r->op == OP_identity || r->op == OP_carry) {
+        ok = !wanted(s, r->in[0]) || accumulate(s, r->in[0], &d, false);
     } else if (r->op == OP_custom) {
         ok = sweep_custom(s, r, &d);
     } else if (r->op < OP_COUNT) {

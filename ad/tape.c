@@ -303,24 +303,33 @@ bool tape_note_scalar(tape *t, const op_call *call, uint8_t handlers, const doub
     return true;
 }
 
-bool tape_note_region(tape *t, uint8_t kind, uint8_t results, uint32_t first, uint32_t tag,
-                      const value *const *reads, int count, span where) {
-    uint32_t place = t->operands.count;
+/* Pushes the indices of those values that have one; *pushed: how many. */
+static bool push_indices(tape *t, const value *const *values, int count, uint32_t *pushed) {
+    *pushed = 0;
     for (int i = 0; i < count; i++) {
-        if (reads[i]->index != 0 && !push_operand(t, reads[i]->index)) {
-            pile_truncate(t->c, &t->operands, place);
-            return false;
-        }
+        if (values[i]->index == 0) continue;
+        if (!push_operand(t, values[i]->index)) return false;
+        ++*pushed;
     }
-    record *r = push_record(t, kind, 0, where, NULL);
+    return true;
+}
+
+bool tape_note_region(tape *t, uint8_t kind, uint32_t first, uint32_t tag, const value *const *results,
+                      int result_count, const value *const *reads, int count, span where) {
+    uint32_t place = t->operands.count, result_indices, read_indices;
+    record *r = NULL;
+    if (push_indices(t, results, result_count, &result_indices) &&
+        push_indices(t, reads, count, &read_indices)) {
+        r = push_record(t, kind, 0, where, NULL);
+    }
     if (r == NULL) {
         pile_truncate(t->c, &t->operands, place);
         return false;
     }
-    r->n = results;
-    r->u.region.first = first;
-    r->u.region.reads = place;
-    r->u.region.read_count = t->operands.count - place;
+    r->in[0] = first;
+    r->u.region.place = place;
+    r->u.region.results = result_indices;
+    r->u.region.reads = read_indices;
     r->u.region.tag = tag;
     return true;
 }
@@ -373,7 +382,7 @@ void tape_truncate(tape *t, uint32_t index) {
         tape_unsave(t, r);
         if (saved_count(r) > 0) pile_truncate(t->c, &t->saved, r->u.op.saved);
         if (r->op == RECORD_BRANCH || r->op == RECORD_LOOP) {
-            pile_truncate(t->c, &t->operands, r->u.region.reads);
+            pile_truncate(t->c, &t->operands, r->u.region.place);
         } else if (r->op < OP_COUNT && (r->n > 3 || r->op == OP_custom)) {
             pile_truncate(t->c, &t->operands, r->in[0]);
         }

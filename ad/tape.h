@@ -28,11 +28,12 @@ enum {
 typedef struct record {
     uint8_t op;                 /* op_id or one of the kinds above */
     uint8_t ones;               /* literal-one axes of the result, a fact of the text */
-    uint8_t n;                  /* operands; BRANCH and LOOP: results just before this record */
+    uint8_t n;                  /* operands */
     uint8_t saves;              /* NEED_ bits of what was saved, in the order IN0 IN1 IN2 OUT */
     uint32_t shape : 24;        /* of the result: tape_shape */
     uint32_t handlers : 8;      /* the reverse handlers that the result is active for */
-    uint32_t in[2];             /* operands' indices; n > 3: in[0] is their place among the operands */
+    uint32_t in[2];             /* operands' indices; n > 3: in[0] is their place among the operands;
+                                   LOOP: in[0] is the record of the first carry */
     union {
         struct {
             const op_attrs *attrs;
@@ -41,9 +42,8 @@ typedef struct record {
         } op;
         double partial[2];      /* SCALAR */
         struct {
-            uint32_t first;     /* LOOP: the record of the first carry; BRANCH: unused */
-            uint32_t reads;     /* place of the indices read, among the operands */
-            uint32_t read_count;
+            uint32_t place;     /* among the operands: the results' indices, then those of what is read */
+            uint32_t results, reads;    /* how many of each */
             uint32_t tag;       /* BRANCH: 0 then, 1 else; LOOP: trip count modulo 2^32 */
         } region;
     } u;
@@ -90,9 +90,9 @@ bool tape_note(tape *t, const op_call *call, uint8_t handlers, value *out) MUST_
 /* A record of an elementwise op on numbers by its partials (0 for a passive operand). */
 bool tape_note_scalar(tape *t, const op_call *call, uint8_t handlers, const double *partial,
                       value *out) MUST_CHECK;
-/* A branch or loop record, with the indices of those of the `reads` that are active. */
-bool tape_note_region(tape *t, uint8_t kind, uint8_t results, uint32_t first, uint32_t tag,
-                      const value *const *reads, int count, span where) MUST_CHECK;
+/* A branch or loop record, with the indices of its results and of those of the `reads` that are active. */
+bool tape_note_region(tape *t, uint8_t kind, uint32_t first, uint32_t tag, const value *const *results,
+                      int result_count, const value *const *reads, int count, span where) MUST_CHECK;
 /* A record of a custom call: saves all operands, the result and the rule. */
 bool tape_note_custom(tape *t, const op_call *call, value rule, uint8_t handlers, value *out) MUST_CHECK;
 

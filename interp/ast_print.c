@@ -49,7 +49,7 @@ static void put_line(printer *p) {
     if (p->over) return;
     text_add_char(p->out, '\n');
     p->line = p->out->length;
-    text_add_repeat(p->out, ' ', (size_t)(p->indent * INDENT));
+    text_add_repeat(p->out, ' ', (size_t)p->indent * INDENT);
 }
 
 static void put_unsigned(printer *p, uint64_t n) {
@@ -446,7 +446,7 @@ static void print_expr(printer *p, const expr *e, int bind, bool statement) {
         parent = leaf;
         count++;
     }
-    if (count > FEW) spine = take(p->out->c, sizeof *spine * count);
+    if (count > FEW) spine = take(p->out->c, sizeof(void *) * count);
     if (spine == NULL) {
         p->out->failed = true;
         return;
@@ -464,7 +464,7 @@ static void print_expr(printer *p, const expr *e, int bind, bool statement) {
         print_leaf(p, leaf);
     }
     for (size_t i = count; i > 0 && !p->over; i--) print_right(p, spine[i - 1]);
-    if (spine != few) give_back(p->out->c, spine, sizeof *spine * count);
+    if (spine != few) give_back(p->out->c, spine, sizeof(void *) * count);
 }
 
 /* ---- blocks ---- */

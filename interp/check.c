@@ -77,7 +77,7 @@ static const type *check_value(checker *c, item *it, dim_list *opened) {
         why.text = arena_format(c->a, "the value of `%s`", p->name);
         if (why.text == NULL) why.text = "the value";
     }
-    check_fits(c, it->value, wanted, &why);
+    if (check_fits(c, it->value, wanted, &why)) check_measurable(c, it->value, t, wanted);
     return wanted;
 }
 

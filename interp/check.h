@@ -2,7 +2,8 @@
  *
  *   check.c          the program, blocks, lets and patterns
  *   check_names.c    scopes, look-up, did-you-mean, what runs before what, warnings about names
- *   check_types.c    types and dims as written; messages about types
+ *   check_types.c    types and dims as written
+ *   check_report.c   messages about types, dims and operands
  *   check_fn.c       functions: signatures, bodies, custom rules
  *   check_expr.c     expressions and operators
  *   check_literal.c  literals, lists, and how they adopt their type
@@ -10,6 +11,7 @@
  *   check_call.c     calls of functions: arguments, unification of dims
  *   check_builtin.c  calls of builtins, check_making.c those that take sizes or make things
  *   check_control.c  if and while
+ *   check_checkpoint.c   @checkpoint and its options
  *   check_handle.c   handle
  *
  * An expression is checked once, top down, with what its context asks of it; its type comes back and is
@@ -198,6 +200,7 @@ void check_bind_dims(checker *c, const dim_list *opened);
  * integers and dim names. */
 int64_t check_size(checker *c, expr *e);
 
+/* ---- check_report.c ---- */
 const char *check_show(checker *c, const type *t);
 const char *check_show_dim(checker *c, int64_t dim);
 void check_note_dims(checker *c, diag *e, const int64_t *list, int count);
@@ -213,6 +216,8 @@ typedef struct reason {
 } reason;
 /* Whether e, already checked, fits `wanted`; reports at the part that does not. */
 bool check_fits(checker *c, expr *e, const type *wanted, const reason *why);
+/* A value that only a run can hold against a written type: the dims of that type must have values then. */
+void check_measurable(checker *c, const expr *e, const type *is, const type *wanted);
 void check_fault(checker *c, const char *name, span mark, expr *const *operands, const op_type *in, int n,
                  const op_fault *fault);
 /* How many values of a loop a value of this type stands for. */
@@ -306,6 +311,9 @@ const type *check_special(checker *c, builtin_call *b);
 /* ---- check_control.c ---- */
 const type *check_if(checker *c, expr *e, expect x);
 const type *check_while(checker *c, expr *e, expect x);
+
+/* ---- check_checkpoint.c ---- */
+/* Hands the decorator to the loop that `value` is, and checks its options. */
 void check_checkpoint(checker *c, decorator *d, expr *value);
 
 /* ---- check_handle.c ---- */

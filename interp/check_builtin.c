@@ -326,6 +326,14 @@ static bool check_attributes(checker *c, builtin_call *b) {
 
 /* What an op's floating or equal operands adopt when the result is asked to be of a type. */
 static int asked_of_operands(const builtin_call *b) {
+    switch (b->builtin - (int)OP_COUNT) {
+    case BUILTIN_to_F32: return DT_F32;
+    case BUILTIN_to_F64: return DT_F64;
+    case BUILTIN_to_I32: return DT_I32;
+    case BUILTIN_to_I64: return DT_I64;
+    case BUILTIN_to_Bool: return NO_DTYPE;
+    default: break;
+    }
     if (!b->use->is_op) return b->asked;
     switch ((op_class)op_table[b->use->op].class) {
     case CLASS_UNARY:

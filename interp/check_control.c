@@ -49,30 +49,29 @@ static void check_if_condition(checker *c, expr *e) {
                   "by entry");
 }
 
-/* Of two types that fit each other, the one that says more of its dims. */
-static const type *definite(checker *c, const type *a, const type *b) {
+/* The type of either of two values that fit each other: where only a run can tell whether their
+ * dims are equal, it has a dim of its own. */
+static const type *either(checker *c, const type *a, const type *b) {
+    if (a == b || b->kind == TYPE_ERROR) return a;
     if (a->kind == TYPE_ERROR) return b;
     if (a->kind == TYPE_TENSOR && b->kind == TYPE_TENSOR) {
         op_type t = a->tensor;
-        bool same = true;
-        for (int i = 0; i < t.rank; i++) {
-            if (t.dims[i] >= 0 || b->tensor.dims[i] < 0) continue;
-            t.dims[i] = b->tensor.dims[i];
-            same = false;
-        }
-        return same ? a : check_tensor_type(c, &t);
+        for (int i = 0; i < t.rank; i++)
+            if (dims_compare(c->dims, t.dims[i], b->tensor.dims[i]) == DIM_LATER)
+                t.dims[i] = dims_symbol(c->dims, DIM_UNKNOWN, NULL, (span){0, 0});
+        return check_tensor_type(c, &t);
     }
     if (a->kind != TYPE_TUPLE || b->kind != TYPE_TUPLE) return a;
     const type **items = ARENA_ARRAY(c->a, const type *, a->count);
-    if (items == NULL) return a;
-    for (int i = 0; i < a->count; i++) items[i] = definite(c, a->items[i], b->items[i]);
+    if (items == NULL) return c->failed = true, a;
+    for (int i = 0; i < a->count; i++) items[i] = either(c, a->items[i], b->items[i]);
     return check_tuple_type(c, a->count, items);
 }
 
 static const type *join_branches(checker *c, expr *e) {
     const expr *then = e->u.if_.then, *otherwise = e->u.if_.otherwise;
     if (check_conversion(c, otherwise->type, then->type) != DIM_DIFFERENT)
-        return definite(c, then->type, otherwise->type);
+        return either(c, then->type, otherwise->type);
     diag *d = diag_error(c->d, ERROR_K0207, e->mark, "the branches of `if` have different types");
     diag_add_label(c->d, d, then->at, "`%s`", check_show(c, then->type));
     diag_add_label(c->d, d, otherwise->at, "`%s`", check_show(c, otherwise->type));
@@ -171,6 +170,7 @@ static const type *check_init(checker *c, const loop *l, int i) {
     const type *wanted = y->type == NULL ? NULL : check_type(c, y->type, PLACE_PLAIN, NULL);
     const type *t = check_expr(c, y->init, (expect){wanted, l->chosen[i], check_take(wanted)});
     if (wanted == NULL) return t;
+    check_measurable(c, y->init, t, wanted);
     reason why = {.at = y->type->at, .text = "the init of this carry", .code = ERROR_K0201};
     if (check_conversion(c, t, wanted) == DIM_DIFFERENT) {
         const char *words = arena_format(c->a, "the init of `%s`", y->name);

@@ -138,7 +138,7 @@ static void check_body(checker *c, fn_decl *f, signature *s) {
             why.text = arena_format(c->a, "the result of `%s`", f->name);
             if (why.text == NULL) why.text = "the result";
         }
-        check_fits(c, f->body, wanted, &why);
+        if (check_fits(c, f->body, wanted, &why)) check_measurable(c, f->body, t, wanted);
     } else {
         set_type(c, f, s, generalised(c, t, first));
     }

@@ -279,11 +279,14 @@ const type *check_list(checker *c, expr *e, expect x) {
 
 bool check_static_integer(checker *c, expr *e, int64_t *out, const char *what) {
     if (e->kind == EXPR_INT) {
-        if (check_integer(c, e, DT_I64)->kind == TYPE_ERROR) return false;
-        e->type = check_scalar(DT_I64);
+        unsigned errors = c->d->errors;
+        e->type = check_integer(c, e, DT_I64);
         uint64_t magnitude = e->u.integer.magnitude;
-        if (magnitude > INT64_MAX) return false;
-        *out = e->u.integer.negative ? -(int64_t)magnitude : (int64_t)magnitude;
+        if (c->d->errors > errors) return false;
+        if (magnitude > INT64_MAX)
+            *out = INT64_MIN;
+        else
+            *out = e->u.integer.negative ? -(int64_t)magnitude : (int64_t)magnitude;
         return true;
     }
     if (check_expr(c, e, expect_one)->kind != TYPE_ERROR)

@@ -163,6 +163,41 @@ bool check_fits(checker *c, expr *e, const type *wanted, const reason *why) {
     return false;
 }
 
+/* ---- dims that no run can measure ---- */
+
+static const symbol *placeless_in(checker *c, int64_t dim) {
+    int64_t symbols[DIMS_NOTED];
+    int n = dims_symbols(c->dims, dim, symbols, DIMS_NOTED);
+    for (int i = 0; i < n; i++) {
+        const char *name = dims_name(c->dims, symbols[i]);
+        binding *b = name == NULL ? NULL : check_lookup(c, name);
+        if (b == NULL || b->symbol->kind != SYMBOL_DIM || b->symbol->dim != symbols[i]) continue;
+        if (meaning_of(b->symbol)->placeless) return b->symbol;
+    }
+    return NULL;
+}
+
+void check_measurable(checker *c, const expr *e, const type *is, const type *wanted) {
+    if (is->kind != wanted->kind || is->count != wanted->count) return;
+    if (wanted->kind == TYPE_TUPLE)
+        for (int i = 0; i < wanted->count; i++)
+            check_measurable(c, e, is->items[i], wanted->items[i]);
+    if (wanted->kind != TYPE_TENSOR || is->tensor.rank != wanted->tensor.rank) return;
+    for (int i = 0; i < wanted->tensor.rank; i++) {
+        if (dims_compare(c->dims, is->tensor.dims[i], wanted->tensor.dims[i]) != DIM_LATER)
+            continue;
+        const symbol *s = placeless_in(c, wanted->tensor.dims[i]);
+        if (s == NULL) continue;
+        diag *d = diag_error(c->d, ERROR_K0306, e->at,
+                             "whether this has the dim `%s` cannot be checked: `%s` occurs in "
+                             "function types only, so a run has no value for it",
+                             s->name, s->name);
+        diag_add_label(c->d, d, s->at, "`%s` is named here", s->name);
+        diag_add_help(c->d, d, "let a tensor parameter have the dim, or give this one a new name");
+        return;
+    }
+}
+
 /* ---- operands that an op does not take ---- */
 
 static void label_operand(checker *c, diag *e, expr *const *operands, int n, int k) {

@@ -63,7 +63,7 @@ void values_release(context *c, value *v, int count);
 
 /* Applies what (ad_parameter, ad_join or ad_carry, as a closure over its handlers) to every floating leaf. */
 typedef enum boundary { BOUNDARY_PARAMETER, BOUNDARY_JOIN, BOUNDARY_CARRY } boundary;
-bool eval_boundary(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v, int *leaves) MUST_CHECK;
+bool eval_boundary(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v) MUST_CHECK;
 /* Forward mode alone: forgets records from mark on but for what the values hold. */
 void eval_reclaim(evaluator *ev, uint32_t mark, value *v, int count);
 

@@ -165,8 +165,7 @@ static bool call_custom(evaluator *ev, const code_function *f, value *frame, spa
 
 static bool run_body(evaluator *ev, const code_function *f, value *frame, bool fresh, span where, value *out) {
     for (int i = 0; i < f->params && !fresh && ad_recording(ev->c); i++) {
-        int leaves = 0;
-        if (!eval_boundary(ev, BOUNDARY_PARAMETER, 0, where, &frame[i], &leaves)) return false;
+        if (!eval_boundary(ev, BOUNDARY_PARAMETER, 0, where, &frame[i])) return false;
     }
     if (!check_params(ev, f, frame, where)) return false;
     if (f->vjp != NULL && ad_handling(ev->c) && any_active(frame, f->params)) {

@@ -119,14 +119,14 @@ static bool leaf_boundary(evaluator *ev, boundary kind, uint8_t handlers, span w
 }
 
 /* A tuple is shared: its fresh leaves go into a tuple of their own. */
-static bool tuple_boundary(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v, int *leaves) {
+static bool tuple_boundary(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v) {
     const tuple *old = v->as.tuple;
     tuple *t = tuple_new(ev->c, old->count);
     if (t == NULL) return false;
     value fresh = {.kind = VALUE_TUPLE, .as = {.tuple = t}};
     for (int i = 0; i < old->count; i++) {
         t->item[i] = value_retain(old->item[i]);
-        if (!eval_boundary(ev, kind, handlers, where, &t->item[i], leaves)) {
+        if (!eval_boundary(ev, kind, handlers, where, &t->item[i])) {
             value_release(ev->c, fresh);
             return false;
         }
@@ -136,21 +136,32 @@ static bool tuple_boundary(evaluator *ev, boundary kind, uint8_t handlers, span 
     return true;
 }
 
-bool eval_boundary(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v, int *leaves) {
-    if (v->kind == VALUE_TUPLE) return tuple_boundary(ev, kind, handlers, where, v, leaves);
+bool eval_boundary(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v) {
+    if (v->kind == VALUE_TUPLE) return tuple_boundary(ev, kind, handlers, where, v);
     bool leaf = (v->kind == VALUE_NUMBER || v->kind == VALUE_TENSOR) && dtype_floating((dtype)v->dtype);
-    if (!leaf) return true;
-    ++*leaves;
-    return leaf_boundary(ev, kind, handlers, where, v);
+    return !leaf || leaf_boundary(ev, kind, handlers, where, v);
 }
 
-static bool all_boundaries(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v, int count,
-                           int *leaves) {
-    *leaves = 0;
+static bool all_boundaries(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v, int count) {
     for (int i = 0; i < count; i++) {
-        if (!eval_boundary(ev, kind, handlers, where, &v[i], leaves)) return false;
+        if (!eval_boundary(ev, kind, handlers, where, &v[i])) return false;
     }
     return true;
+}
+
+/* The floating leaves of what a region gives, as the tape knows them. */
+static void add_results(value_list *list, const value *v) {
+    if (v->kind == VALUE_TUPLE) {
+        for (int i = 0; i < v->as.tuple->count; i++) add_results(list, &v->as.tuple->item[i]);
+    } else if (v->kind != VALUE_FUNCTION) {
+        value_list_add(list, v);
+    }
+}
+
+static value_list results_of(evaluator *ev, const value *v, int count) {
+    value_list list = {.c = ev->c};
+    for (int i = 0; i < count; i++) add_results(&list, &v[i]);
+    return list;
 }
 
 /* ---- conditionals ---- */
@@ -159,10 +170,12 @@ static bool note_branch(evaluator *ev, value *frame, const code *n, bool taken, 
     value_list reads = reads_of(ev, frame, &n->u.branch.reads);
     uint8_t handlers = reads.failed ? 0 : ad_active(ev->c, reads.item, reads.count);
     bool ok = !reads.failed;
-    int joins = 0;
     if (ok && handlers != 0) {
-        ok = all_boundaries(ev, BOUNDARY_JOIN, handlers, n->where, out, count, &joins) &&
-             ad_branch(ev->c, joins, taken ? 0 : 1, reads.item, reads.count, n->where);
+        ok = all_boundaries(ev, BOUNDARY_JOIN, handlers, n->where, out, count);
+        value_list results = results_of(ev, out, ok ? count : 0);
+        ok = ok && !results.failed &&
+             ad_branch(ev->c, results.item, results.count, taken ? 0 : 1, reads.item, reads.count, n->where);
+        value_list_close(&results);
     }
     value_list_close(&reads);
     if (!ok) values_release(ev->c, out, count);
@@ -187,14 +200,13 @@ typedef struct looping {
     value_list reads;
     uint8_t handlers;           /* the loop is recorded for these */
     uint32_t first;             /* the tape before the first carry */
-    int leaves;                 /* floating leaves of the carries */
     uint64_t trips;
 } looping;
 
 static bool carry_over(looping *l) {
     const code *n = l->n;
     if (l->handlers != 0 && !all_boundaries(l->ev, BOUNDARY_CARRY, l->handlers, n->where, l->next,
-                                            n->u.loop.count, &l->leaves)) {
+                                            n->u.loop.count)) {
         values_release(l->ev->c, l->next, n->u.loop.count);
         return false;
     }
@@ -273,6 +285,16 @@ static bool loop_results(looping *l, int count, value *out) {
     return eval_pack(l->ev, l->next, taken, out);
 }
 
+static bool note_loop(looping *l) {
+    const code *n = l->n;
+    value_list results = {.c = l->ev->c};
+    for (int i = 0; i < n->u.loop.count; i++) add_results(&results, &l->frame[n->u.loop.carry[i]]);
+    bool ok = !results.failed && ad_loop(l->ev->c, l->first, results.item, results.count, l->trips, l->reads.item,
+                                         l->reads.count, n->where);
+    value_list_close(&results);
+    return ok;
+}
+
 bool eval_while(evaluator *ev, value *frame, const code *n, int count, value *out) {
     value few[FEW_ITEMS];
     looping l = {.ev = ev, .frame = frame, .n = n, .next = few};
@@ -284,9 +306,7 @@ bool eval_while(evaluator *ev, value *frame, const code *n, int count, value *ou
                        (unsigned long long)l.trips);
         ok = false;
     }
-    if (ok && l.handlers != 0) {
-        ok = ad_loop(ev->c, l.first, l.leaves, l.trips, l.reads.item, l.reads.count, n->where);
-    }
+    ok = ok && (l.handlers == 0 || note_loop(&l));
     ok = ok && loop_results(&l, count, out);
     value_list_close(&l.reads);
     if (l.next != few) give_back(ev->c, l.next, bytes);

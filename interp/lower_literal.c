@@ -1,7 +1,4 @@
 /* Lowering literals: numbers, lists, and tensor<...> forms. */
-#include <errno.h>
-#include <locale.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "interp/lower_scope.h"
@@ -19,21 +16,11 @@ static value integer_value(dtype t, uint64_t magnitude, bool negative) {
     }
 }
 
-/* A decimal literal is rounded once, to the type that it adopts. */
-static value float_value(dtype t, double x, const char *digits) {
-    if (t != DT_F32 || digits == NULL) return value_number(t, x);
-    locale_t c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    if (c_locale == (locale_t)0) return value_f32((float)x);
-    float rounded = strtof_l(digits, NULL, c_locale);
-    freelocale(c_locale);
-    return value_f32(rounded);
-}
-
 static value number_of(const expr *e) {
     dtype t = e->type != NULL && e->type->kind == TYPE_TENSOR ? (dtype)e->type->tensor.dtype : DT_F32;
     if (e->kind == EXPR_BOOL) return value_bool(e->u.boolean);
     if (e->kind == EXPR_INT) return integer_value(t, e->u.integer.magnitude, e->u.integer.negative);
-    return float_value(t, e->u.floating.value, e->u.floating.digits);
+    return t == DT_F32 ? value_f32(e->u.floating.narrow) : value_number(t, e->u.floating.value);
 }
 
 code *lower_number(fn_scope *s, const expr *e) { return code_constant(s, number_of(e), e->at); }

@@ -68,6 +68,10 @@ bool parse_more(parser *p, const token *open, token_kind close, bool *more);
 bool parse_enter(parser *p);
 void parse_leave(parser *p);
 bool parse_push(parser *p, const void *element, size_t bytes);
+/* For lists of pointers, whose elements are sizeof(void *) long. */
+static inline bool parse_push_pointer(parser *p, const void *element) {
+    return parse_push(p, (const void *)&element, sizeof(void *));
+}
 /* The elements above `mark` as an array in the arena; NULL when there are none or no memory. */
 void *parse_take(parser *p, size_t mark, size_t bytes, int *count);
 void parse_stop(parser *p);

@@ -65,10 +65,10 @@ static infix find_operator(const parser *p) {
 
 /* An operator whose right operand is being read. */
 typedef struct pending {
+    expr *left;
     infix in;
     span mark;
     token_kind kind;
-    expr *left;
     bool chain; /* its left operand is a comparison without parentheses, and so is it */
 } pending;
 
@@ -132,7 +132,7 @@ expr *parse_infix(parser *p, decorator *decorators) {
             if (right == NULL) return NULL;
         }
         if (in.precedence == 0) return right;
-        stack[count++] = (pending){in, p->now.at, p->now.kind, right, chain};
+        stack[count++] = (pending){right, in, p->now.at, p->now.kind, chain};
         const char *after = token_spelling(p->now.kind);
         parse_advance(p);
         right = parse_prefix(p, NULL, after);
@@ -443,7 +443,7 @@ static expr *parse_paren(parser *p) {
     expr *one = NULL;
     while (more) {
         one = parse_expr(p);
-        if (one == NULL || !parse_push(p, &one, sizeof one)) return NULL;
+        if (one == NULL || !parse_push_pointer(p, one)) return NULL;
         bool comma = p->now.kind == TOKEN_COMMA;
         count++;
         bool single = comma && count == 1 && parse_peek(p).kind == TOKEN_PAREN_CLOSE;
@@ -459,7 +459,7 @@ static expr *parse_paren(parser *p) {
     }
     expr *e = parse_new(p, EXPR_TUPLE, at, at);
     if (e == NULL) return NULL;
-    e->u.list.items = parse_take(p, mark, sizeof(expr *), &e->u.list.count);
+    e->u.list.items = parse_take(p, mark, sizeof(void *), &e->u.list.count);
     return p->panic ? NULL : e;
 }
 
@@ -473,14 +473,14 @@ static expr *parse_list(parser *p) {
     if (!more && !parse_close(p, &open, TOKEN_BRACKET_CLOSE)) return NULL;
     while (more) {
         expr *one = parse_expr(p);
-        if (one == NULL || !parse_push(p, &one, sizeof one)) return NULL;
+        if (one == NULL || !parse_push_pointer(p, one)) return NULL;
         if (!parse_more(p, &open, TOKEN_BRACKET_CLOSE, &more)) return NULL;
     }
     parse_leave(p);
     span at = parse_since(p, open.at.begin);
     expr *e = parse_new(p, EXPR_LIST, at, at);
     if (e == NULL) return NULL;
-    e->u.list.items = parse_take(p, mark, sizeof(expr *), &e->u.list.count);
+    e->u.list.items = parse_take(p, mark, sizeof(void *), &e->u.list.count);
     return p->panic ? NULL : e;
 }
 

@@ -259,14 +259,12 @@ static expr *parse_chain(parser *p, const item *first) {
     size_t mark = p->used;
     expr *block = parse_new(p, EXPR_BLOCK, first->at, first->at);
     if (block == NULL || !parse_push(p, first, sizeof *first)) return NULL;
-    expr *tail = NULL;
-    while (tail == NULL) {
+    for (;;) {
         parse_advance(p);
         decorator *decorators = parse_decorators(p);
         if (p->panic) return NULL;
         if (p->now.kind != TOKEN_LET) {
-            tail = parse_statement(p, decorators);
-            if (tail == NULL) return NULL;
+            block->u.block.tail = parse_statement(p, decorators);
             break;
         }
         item next;
@@ -278,10 +276,10 @@ static expr *parse_chain(parser *p, const item *first) {
         }
         if (!parse_push(p, &next, sizeof next)) return NULL;
     }
-    block->u.block.tail = tail;
+    if (block->u.block.tail == NULL) return NULL;
     block->u.block.items = parse_take(p, mark, sizeof(item), &block->u.block.count);
     block->at = parse_since(p, first->at.begin);
-    block->mark = tail->mark;
+    block->mark = block->u.block.tail->mark;
     return p->panic ? NULL : block;
 }
 

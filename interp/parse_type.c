@@ -106,11 +106,11 @@ static bool parse_dims(parser *p, type_expr *t) {
     if (!more && !parse_close(p, &open, TOKEN_BRACKET_CLOSE)) return false;
     while (more) {
         expr *one = parse_dim(p);
-        if (one == NULL || !parse_push(p, &one, sizeof one)) return false;
+        if (one == NULL || !parse_push_pointer(p, one)) return false;
         if (!parse_more(p, &open, TOKEN_BRACKET_CLOSE, &more)) return false;
     }
     parse_leave(p);
-    t->dims = parse_take(p, mark, sizeof(expr *), &t->count);
+    t->dims = parse_take(p, mark, sizeof(void *), &t->count);
     return !p->panic;
 }
 
@@ -244,10 +244,10 @@ static type_expr *parse_tape_type(parser *p) {
     if (!parse_open_angle(p, "tape", &open)) return NULL;
     size_t mark = p->used;
     type_expr *element = parse_type(p);
-    if (element == NULL || !parse_push(p, &element, sizeof element)) return NULL;
+    if (element == NULL || !parse_push_pointer(p, element)) return NULL;
     if (!parse_close_angle(p, &open)) return NULL;
     parse_leave(p);
-    t->items = parse_take(p, mark, sizeof(type_expr *), &t->count);
+    t->items = parse_take(p, mark, sizeof(void *), &t->count);
     t->at = parse_since(p, t->at.begin);
     return p->panic ? NULL : t;
 }
@@ -263,12 +263,12 @@ static bool parse_type_list(parser *p, type_expr *t, bool *comma) {
     if (!more && !parse_close(p, &open, TOKEN_PAREN_CLOSE)) return false;
     while (more) {
         type_expr *one = parse_type(p);
-        if (one == NULL || !parse_push(p, &one, sizeof one)) return false;
+        if (one == NULL || !parse_push_pointer(p, one)) return false;
         *comma = p->now.kind == TOKEN_COMMA;
         if (!parse_more(p, &open, TOKEN_PAREN_CLOSE, &more)) return false;
     }
     parse_leave(p);
-    t->items = parse_take(p, mark, sizeof(type_expr *), &t->count);
+    t->items = parse_take(p, mark, sizeof(void *), &t->count);
     return !p->panic;
 }
 
@@ -349,13 +349,13 @@ static pattern *parse_tuple_pattern(parser *p) {
     pattern *one = NULL;
     while (more) {
         one = parse_pattern(p);
-        if (one == NULL || !parse_push(p, &one, sizeof one)) return NULL;
+        if (one == NULL || !parse_push_pointer(p, one)) return NULL;
         comma = p->now.kind == TOKEN_COMMA;
         if (!parse_more(p, &open, TOKEN_PAREN_CLOSE, &more)) return NULL;
     }
     parse_leave(p);
     span at = parse_since(p, open.at.begin);
-    if (p->used - mark == sizeof one) {
+    if (p->used - mark == sizeof(void *)) {
         p->used = mark;
         if (comma && parse_may_report(p)) {
             diag *e = diag_error(p->d, ERROR_K0013, at, "a tuple pattern of one name");
@@ -365,7 +365,7 @@ static pattern *parse_tuple_pattern(parser *p) {
     }
     pattern *out = new_pattern(p, PATTERN_TUPLE, at);
     if (out == NULL) return NULL;
-    out->items = parse_take(p, mark, sizeof(pattern *), &out->count);
+    out->items = parse_take(p, mark, sizeof(void *), &out->count);
     return p->panic ? NULL : out;
 }
 

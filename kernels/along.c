@@ -1,7 +1,7 @@
 /* Ops along one axis: softmax, log_softmax, shift, scan; and logsumexp, which shares their rows.
  *
- * A row is the entries along the axis (for logsumexp: along the reduced axes, row-major). Its exponentials
- * are taken relative to the row's largest entry and summed by the tree of reduce.c. */
+ * A row is the entries along the axis (for logsumexp: along the reduced axes, row-major). Its
+ * exponentials are taken relative to the row's largest entry and summed by the tree of reduce.c. */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +20,8 @@ typedef struct rows {
     reducer max, sum;
 } rows;
 
-/* x - m as a line, then exp in place, then the tree's block sum; out keeps the exponentials when given. */
+/* x - m as a line, then exp in place, then the tree's block sum; out keeps the exponentials when
+ * given. */
 #define FAST_ROWS(P, T)                                                                            \
     static T P##_exp_sum(const rows *w, const T *x, int64_t n, T m, T *out) {                      \
         T room[REDUCE_BLOCK], sum, rest;                                                           \
@@ -121,7 +122,8 @@ static void dense_task(void *argument, int i) {
     int64_t first = i * d->per_task, last = first + d->per_task;
     if (last > d->count) last = d->count;
     for (int64_t r = first; r < last; r++)
-        one_row(d->w, d->t, d->x + (size_t)r * d->row_bytes, d->n, d->out + (size_t)r * d->out_bytes);
+        one_row(d->w, d->t, d->x + (size_t)r * d->row_bytes, d->n,
+                d->out + (size_t)r * d->out_bytes);
 }
 
 static void run_dense(context *c, dense_rows *d) {
@@ -178,7 +180,8 @@ bool reduce_logsumexp_perform(context *c, const op_call *call, value *out) {
 
 /* ---- softmax and log_softmax ---- */
 
-/* Where the axis is not the innermost, each row passes through scratch[0..n) and comes back scattered. */
+/* Where the axis is not the innermost, each row passes through scratch[0..n) and comes back
+ * scattered. */
 static void strided_rows(const rows *w, const array *x, int axis, char *scratch, char *out) {
     size_t element = dtype_size(x->t);
     int64_t n = x->dims[axis], dense[MAX_RANK], at[MAX_RANK] = {0}, from = 0, to = 0, count = 1;

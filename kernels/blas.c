@@ -26,11 +26,10 @@ static void load(void) {
     char *(*config)(void) = NULL;
     void *handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) return;
-    loaded = FIND(handle, "cblas_sgemm", library.sgemm) &&
-             FIND(handle, "cblas_dgemm", library.dgemm) &&
-             FIND(handle, "cblas_sgemv", library.sgemv) &&
-             FIND(handle, "cblas_dgemv", library.dgemv) &&
-             FIND(handle, "openblas_set_num_threads", set_num_threads);
+    loaded =
+        FIND(handle, "cblas_sgemm", library.sgemm) && FIND(handle, "cblas_dgemm", library.dgemm) &&
+        FIND(handle, "cblas_sgemv", library.sgemv) && FIND(handle, "cblas_dgemv", library.dgemv) &&
+        FIND(handle, "openblas_set_num_threads", set_num_threads);
     if (!loaded) {
         dlclose(handle);
         return;

@@ -1,5 +1,5 @@
-/* OpenBLAS, opened when a product first needs it: it takes milliseconds to load, and scalar programs have
- * no use for it. The loaded library is the one thing that contexts share. */
+/* OpenBLAS, opened when a product first needs it: it takes milliseconds to load, and scalar
+ * programs have no use for it. The loaded library is the one thing that contexts share. */
 #ifndef KINA_KERNELS_BLAS_H
 #define KINA_KERNELS_BLAS_H
 

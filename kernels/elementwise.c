@@ -4,7 +4,8 @@
 
 static const op_attrs no_attrs;
 
-/* The stride of operand k on each axis of the result: 0 where its axis is missing or a literal 1. */
+/* The stride of operand k on each axis of the result: 0 where its axis is missing or a literal 1.
+ */
 static void broadcast_strides(const array *x, uint8_t ones, const op_type *type, int64_t *strides) {
     int lead = type->rank - x->rank;
     for (int i = 0; i < type->rank; i++) {

@@ -1,5 +1,5 @@
-/* What the kernel families share: the call's operands as strided arrays, the result being made, and the
- * entry point of each family. */
+/* What the kernel families share: the call's operands as strided arrays, the result being made, and
+ * the entry point of each family. */
 #ifndef KINA_KERNELS_FAMILY_H
 #define KINA_KERNELS_FAMILY_H
 
@@ -17,8 +17,7 @@ typedef struct array {
 array array_of(const value *v);
 /* Element i of an I32 or I64 array's data. */
 static inline int64_t array_index(const array *a, int64_t offset) {
-    return a->t == DT_I32 ? ((const int32_t *)a->data)[offset]
-                          : ((const int64_t *)a->data)[offset];
+    return a->t == DT_I32 ? ((const int32_t *)a->data)[offset] : ((const int64_t *)a->data)[offset];
 }
 
 /* A result under construction: a tensor, or a number in place. */
@@ -30,10 +29,11 @@ typedef struct result {
 
 /* The result's type by the op's rule; false with the error set. */
 bool result_type(context *c, const op_call *call, op_type *type) MUST_CHECK;
-/* Uninitialised room for a result of the type. The struct must stay where it is until `v` is taken. */
+/* Uninitialised room for a result of the type. The struct must stay where it is until `v` is taken.
+ */
 bool result_new(context *c, const op_type *type, result *r) MUST_CHECK;
-/* As result_new, in operand k's buffer when the call spends it, nobody else holds it and it has the type.
- * The elements are then the operand's. *reused says which it was. */
+/* As result_new, in operand k's buffer when the call spends it, nobody else holds it and it has the
+ * type. The elements are then the operand's. *reused says which it was. */
 bool result_reuse(context *c, const op_call *call, int k, const op_type *type, result *r,
                   bool *reused) MUST_CHECK;
 /* A result with operand k's elements: its own buffer when it may be taken, else a copy. */

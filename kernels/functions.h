@@ -1,8 +1,8 @@
 /* The transcendental functions: which SLEEF has, and where its range falls short.
  *
- * SLEEF's header declares each variant only under its target's macro, so the few that are used are declared
- * here: the scalar `purecfma` ones, and in lines_body.inc the vector ones. All belong to the `finz` family,
- * which gives the same bits in every variant. */
+ * SLEEF's header declares each variant only under its target's macro, so the few that are used are
+ * declared here: the scalar `purecfma` ones, and in lines_body.inc the vector ones. All belong to
+ * the `finz` family, which gives the same bits in every variant. */
 #ifndef KINA_KERNELS_FUNCTIONS_H
 #define KINA_KERNELS_FUNCTIONS_H
 
@@ -28,7 +28,8 @@
     X(atanh, u10, __VA_ARGS__)                                                                     \
     X(erf, u10, __VA_ARGS__)                                                                       \
     X(erfc, u15, __VA_ARGS__)
-/* Those that SLEEF lets overflow early; beyond type_op_far the function type_op_patch takes over. */
+/* Those that SLEEF lets overflow early; beyond type_op_far the function type_op_patch takes over.
+ */
 #define PATCHED_FUNCTIONS(X, ...)                                                                  \
     X(log1p, u10, __VA_ARGS__)                                                                     \
     X(sinh, u10, __VA_ARGS__)                                                                      \
@@ -53,25 +54,47 @@ BINARY_FUNCTIONS(DECLARE_BINARY, f64, double, d)
 #undef DECLARE_BINARY
 
 #define FUNCTION_SCALARS(P, T, F, L, EDGE, FAR)                                                    \
-    static inline bool P##_log1p_far(T x) { return x > (T)FAR; }                                   \
-    static inline T P##_log1p_patch(T x) { return Sleef_finz_log##L##1_u10purecfma(x); }           \
+    static inline bool P##_log1p_far(T x) {                                                        \
+        return x > (T)FAR;                                                                         \
+    }                                                                                              \
+    static inline T P##_log1p_patch(T x) {                                                         \
+        return Sleef_finz_log##L##1_u10purecfma(x);                                                \
+    }                                                                                              \
     /* exp(|x|) / 2 in two halves, neither of which overflows before the result does. */           \
     static inline T P##_half_exp(T x) {                                                            \
         T half = Sleef_finz_exp##L##1_u10purecfma((T)0.5 * fabs##F(x));                            \
         return (T)0.5 * half * half;                                                               \
     }                                                                                              \
-    static inline bool P##_sinh_far(T x) { return fabs##F(x) > (T)EDGE; }                          \
-    static inline T P##_sinh_patch(T x) { return copysign##F(P##_half_exp(x), x); }                \
-    static inline bool P##_cosh_far(T x) { return fabs##F(x) > (T)EDGE; }                          \
-    static inline T P##_cosh_patch(T x) { return P##_half_exp(x); }                                \
+    static inline bool P##_sinh_far(T x) {                                                         \
+        return fabs##F(x) > (T)EDGE;                                                               \
+    }                                                                                              \
+    static inline T P##_sinh_patch(T x) {                                                          \
+        return copysign##F(P##_half_exp(x), x);                                                    \
+    }                                                                                              \
+    static inline bool P##_cosh_far(T x) {                                                         \
+        return fabs##F(x) > (T)EDGE;                                                               \
+    }                                                                                              \
+    static inline T P##_cosh_patch(T x) {                                                          \
+        return P##_half_exp(x);                                                                    \
+    }                                                                                              \
     static inline T P##_log_twice(T x) {                                                           \
         return Sleef_finz_log##L##1_u10purecfma(fabs##F(x)) + (T)0.69314718055994530942;           \
     }                                                                                              \
-    static inline bool P##_asinh_far(T x) { return fabs##F(x) > (T)1e10; }                         \
-    static inline T P##_asinh_patch(T x) { return copysign##F(P##_log_twice(x), x); }              \
-    static inline bool P##_acosh_far(T x) { return x > (T)1e10; }                                  \
-    static inline T P##_acosh_patch(T x) { return P##_log_twice(x); }                              \
-    static inline bool P##_lgamma_far(T x) { return x > (T)FAR; }                                  \
+    static inline bool P##_asinh_far(T x) {                                                        \
+        return fabs##F(x) > (T)1e10;                                                               \
+    }                                                                                              \
+    static inline T P##_asinh_patch(T x) {                                                         \
+        return copysign##F(P##_log_twice(x), x);                                                   \
+    }                                                                                              \
+    static inline bool P##_acosh_far(T x) {                                                        \
+        return x > (T)1e10;                                                                        \
+    }                                                                                              \
+    static inline T P##_acosh_patch(T x) {                                                         \
+        return P##_log_twice(x);                                                                   \
+    }                                                                                              \
+    static inline bool P##_lgamma_far(T x) {                                                       \
+        return x > (T)FAR;                                                                         \
+    }                                                                                              \
     static inline T P##_lgamma_patch(T x) {                                                        \
         return x * (Sleef_finz_log##L##1_u10purecfma(x) - (T)1);                                   \
     }

@@ -1,5 +1,5 @@
-/* Gather and scatter along an axis. Indices are checked before anything is moved; scatters add in the
- * order of the indices, so that repeated ones always give the same bits. */
+/* Gather and scatter along an axis. Indices are checked before anything is moved; scatters add in
+ * the order of the indices, so that repeated ones always give the same bits. */
 #include <string.h>
 
 #include "kernels/family.h"
@@ -11,8 +11,8 @@ static bool index_fault(context *c, const op_call *call, int64_t index, int axis
                      (long long)index, axis, (long long)size);
 }
 
-/* The indices in row-major order as I64, each within [0, size); NULL with the error set. give_back with
- * indices_bytes. At least one is allocated, so that NULL always means failure. */
+/* The indices in row-major order as I64, each within [0, size); NULL with the error set. give_back
+ * with indices_bytes. At least one is allocated, so that NULL always means failure. */
 static size_t indices_bytes(const value *v) {
     return (size_t)(value_size(v) + 1) * sizeof(int64_t);
 }
@@ -89,8 +89,7 @@ bool gather_take_perform(context *c, const op_call *call, value *out) {
     int64_t n = value_size(&call->in[1]);
     int64_t *indices = indices_read(c, call, axis_of(call), s.size);
     if (indices == NULL) return false;
-    bool good = dense_operand(c, &call->in[0], &data, &made) &&
-                result_new(c, &type, &r);
+    bool good = dense_operand(c, &call->in[0], &data, &made) && result_new(c, &type, &r);
     if (good) {
         size_t row = (size_t)s.inner * dtype_size(x.t);
         char *to = r.data;
@@ -117,8 +116,8 @@ bool gather_scatter_perform(context *c, const op_call *call, value *out) {
     int64_t n = value_size(&call->in[1]);
     int64_t *indices = indices_read(c, call, axis_of(call), s.size);
     if (indices == NULL) return false;
-    bool good = dense_operand(c, &call->in[2], &source, &made) &&
-                result_onto(c, call, 0, &type, &r);
+    bool good =
+        dense_operand(c, &call->in[2], &source, &made) && result_onto(c, call, 0, &type, &r);
     if (good) {
         size_t row = (size_t)s.inner * dtype_size(x.t);
         const char *from = source;
@@ -145,8 +144,7 @@ bool gather_take_along_perform(context *c, const op_call *call, value *out) {
     int64_t n = at.dims[axis_of(call)];
     int64_t *indices = indices_read(c, call, axis_of(call), s.size);
     if (indices == NULL) return false;
-    bool good = dense_operand(c, &call->in[0], &data, &made) &&
-                result_new(c, &type, &r);
+    bool good = dense_operand(c, &call->in[0], &data, &made) && result_new(c, &type, &r);
     if (good) {
         size_t element = dtype_size(x.t);
         const int64_t *index = indices;
@@ -175,8 +173,8 @@ bool gather_scatter_along_perform(context *c, const op_call *call, value *out) {
     int64_t n = at.dims[axis_of(call)];
     int64_t *indices = indices_read(c, call, axis_of(call), s.size);
     if (indices == NULL) return false;
-    bool good = dense_operand(c, &call->in[2], &source, &made) &&
-                result_onto(c, call, 0, &type, &r);
+    bool good =
+        dense_operand(c, &call->in[2], &source, &made) && result_onto(c, call, 0, &type, &r);
     if (good) {
         size_t element = dtype_size(x.t);
         const int64_t *index = indices;

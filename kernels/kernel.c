@@ -101,8 +101,7 @@ bool result_onto(context *c, const op_call *call, int k, const op_type *type, re
     for (int j = 0; j < call->n; j++)
         if (j != k && call->in[j].kind == VALUE_TENSOR && call->in[j].as.t == call->in[k].as.t)
             alone = false;
-    if (!(alone ? result_reuse(c, call, k, type, r, &reused)
-                : result_new(c, type, r)))
+    if (!(alone ? result_reuse(c, call, k, type, r, &reused) : result_new(c, type, r)))
         return false;
     if (!reused) loop_copy(c, x.t, r->data, x.data, x.rank, x.dims, x.strides);
     return true;

@@ -1,12 +1,13 @@
 /* What an op does to numbers: the bottom handler of the door.
  *
- * kernel_install makes `kernel_handler` the bottom of a context. Performing a call checks shapes by the
- * op's type rule, takes the result's buffer (or reuses a spent operand's), runs the family's kernel and
- * returns a passive value. Kernels know nothing of tapes, programs or gradients.
+ * kernel_install makes `kernel_handler` the bottom of a context. Performing a call checks shapes by
+ * the op's type rule, takes the result's buffer (or reuses a spent operand's), runs the family's
+ * kernel and returns a passive value. Kernels know nothing of tapes, programs or gradients.
  *
- * Contract of every kernel: operands are strided views of any layout; the result is fresh, contiguous, or a
- * view for shape ops; an elementwise result depends on the operands' elements alone, never on position,
- * size, alignment or threads; sums run in one fixed tree that depends on the shape alone. */
+ * Contract of every kernel: operands are strided views of any layout; the result is fresh,
+ * contiguous, or a view for shape ops; an elementwise result depends on the operands' elements
+ * alone, never on position, size, alignment or threads; sums run in one fixed tree that depends on
+ * the shape alone. */
 #ifndef KINA_KERNEL_H
 #define KINA_KERNEL_H
 

@@ -8,17 +8,17 @@
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #endif
 
-#define TABLE                lines_avx2
-#define TABLE_NAME           "SLEEF avx2"
-#define VECTOR               1
-#define VF                   __m256
-#define VD                   __m256d
-#define LF                   8
-#define LD                   4
+#define TABLE                 lines_avx2
+#define TABLE_NAME            "SLEEF avx2"
+#define VECTOR                1
+#define VF                    __m256
+#define VD                    __m256d
+#define LF                    8
+#define LD                    4
 #define SLEEF_F(op, accuracy) Sleef_finz_##op##f8_##accuracy##avx2
 #define SLEEF_D(op, accuracy) Sleef_finz_##op##d4_##accuracy##avx2
-#define SQRT_F               _mm256_sqrt_ps
-#define SQRT_D               _mm256_sqrt_pd
+#define SQRT_F                _mm256_sqrt_ps
+#define SQRT_D                _mm256_sqrt_pd
 #include "kernels/lines_body.inc"
 
 #ifdef __clang__

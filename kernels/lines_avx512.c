@@ -8,17 +8,17 @@
 #pragma clang attribute push(__attribute__((target("avx512f,avx2,fma"))), apply_to = function)
 #endif
 
-#define TABLE                lines_avx512
-#define TABLE_NAME           "SLEEF avx512f"
-#define VECTOR               1
-#define VF                   __m512
-#define VD                   __m512d
-#define LF                   16
-#define LD                   8
+#define TABLE                 lines_avx512
+#define TABLE_NAME            "SLEEF avx512f"
+#define VECTOR                1
+#define VF                    __m512
+#define VD                    __m512d
+#define LF                    16
+#define LD                    8
 #define SLEEF_F(op, accuracy) Sleef_finz_##op##f16_##accuracy##avx512f
 #define SLEEF_D(op, accuracy) Sleef_finz_##op##d8_##accuracy##avx512f
-#define SQRT_F               _mm512_sqrt_ps
-#define SQRT_D               _mm512_sqrt_pd
+#define SQRT_F                _mm512_sqrt_ps
+#define SQRT_D                _mm512_sqrt_pd
 #include "kernels/lines_body.inc"
 
 #ifdef __clang__

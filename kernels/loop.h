@@ -1,7 +1,8 @@
 /* Walking strided operands together: the shared inner machinery of elementwise ops and copies.
  *
- * A loop has up to LOOP_OPERANDS operands over one index space; operand 0 is the result. Strides are in
- * elements and may be 0 (a broadcast axis). The innermost axis is handed to a line function whole. */
+ * A loop has up to LOOP_OPERANDS operands over one index space; operand 0 is the result. Strides
+ * are in elements and may be 0 (a broadcast axis). The innermost axis is handed to a line function
+ * whole. */
 #ifndef KINA_KERNELS_LOOP_H
 #define KINA_KERNELS_LOOP_H
 
@@ -21,8 +22,9 @@ typedef struct loop {
 /* Drops axes of size 1 and joins neighbours that every operand walks as one. */
 void loop_collapse(loop *l);
 
-/* Runs the line function over the whole index space, on several threads when it is large. The cut into
- * tasks moves no result, because lines compute each element from the operands' elements alone. */
+/* Runs the line function over the whole index space, on several threads when it is large. The cut
+ * into tasks moves no result, because lines compute each element from the operands' elements alone.
+ */
 void loop_run(context *c, const loop *l, line_fn *line, const op_attrs *attrs);
 
 /* out[0..n) = n elements from in, step elements apart (0: one element again and again). */

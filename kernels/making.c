@@ -37,7 +37,8 @@ bool making_perform(context *c, const op_call *call, value *out) {
     result r;
     if (!result_type(c, call, &type)) return false;
     if (call->op == OP_arange && type.dtype == DT_I32 && type.dims[0] > (int64_t)INT32_MAX + 1)
-        return error_set(&c->err, ERROR_K0511, call->where, "arange counts beyond the range of I32");
+        return error_set(&c->err, ERROR_K0511, call->where,
+                         "arange counts beyond the range of I32");
     if (!result_new(c, &type, &r)) return false;
     switch (call->op) {
     case OP_full: fill(c, &r, &call->in[0]); break;

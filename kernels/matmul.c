@@ -1,7 +1,8 @@
-/* Matrix products of every form: vectors, batches, transposed views, with or without an accumulator.
+/* Matrix products of every form: vectors, batches, transposed views, with or without an
+ * accumulator.
  *
- * Which path computes a product, and how it is cut into BLAS calls, depends on its shape alone; each BLAS
- * call runs on one thread. So the bits do not depend on the number of threads. */
+ * Which path computes a product, and how it is cut into BLAS calls, depends on its shape alone;
+ * each BLAS call runs on one thread. So the bits do not depend on the number of threads. */
 #include <limits.h>
 #include <string.h>
 
@@ -11,10 +12,10 @@
 #include "runtime/threads.h"
 
 enum {
-    SMALL_PRODUCT = 2048,     /* multiplications below which a call of BLAS costs more than it saves */
-    SPLIT_PRODUCT = 1 << 22,  /* and from which a product is cut in parts */
+    SMALL_PRODUCT = 2048, /* multiplications below which a call of BLAS costs more than it saves */
+    SPLIT_PRODUCT = 1 << 22, /* and from which a product is cut in parts */
     MAX_PARTS = 8,
-    PART_WIDTH = 64,          /* parts are multiples of this */
+    PART_WIDTH = 64, /* parts are multiples of this */
     MAX_TASKS = 4096,
 };
 
@@ -79,8 +80,8 @@ static void loop_product(const products *p, matrix a, matrix b, char *out, int64
 REFERENCE(reference_f32, float, double)
 REFERENCE(reference_f64, double, long double)
 
-/* How BLAS is told of a matrix of these dims: as it is when its rows are contiguous, transposed when its
- * columns are. False when neither. */
+/* How BLAS is told of a matrix of these dims: as it is when its rows are contiguous, transposed
+ * when its columns are. False when neither. */
 static bool layout(matrix x, int64_t rows, int64_t columns, int *transposed, int *ld) {
     bool as_is = (x.column == 1 || columns == 1) && (x.row >= columns || rows == 1);
     bool turned = (x.row == 1 || rows == 1) && (x.column >= rows || columns == 1);
@@ -276,7 +277,8 @@ static void set_shape(products *p, const array *a, const array *b, const uint8_t
     }
 }
 
-/* Sets operands and strides, copying an operand that BLAS cannot read. The copies go to made[0..1]. */
+/* Sets operands and strides, copying an operand that BLAS cannot read. The copies go to made[0..1].
+ */
 static bool set_operands(context *c, const op_call *call, int first, products *p, tensor *made[2]) {
     static const uint8_t none[3];
     const uint8_t *ones = call->attrs != NULL ? call->attrs->ones + first : none;
@@ -309,7 +311,8 @@ static bool open_blas(context *c, const op_call *call, products *p) {
     p->blas = blas_open();
     if (p->blas != NULL) return true;
     error_set(&c->err, ERROR_K0701, call->where, "OpenBLAS is missing, which matrix products need");
-    error_help(&c->err, "install the Debian package libopenblas0, or compute with reference numerics");
+    error_help(&c->err,
+               "install the Debian package libopenblas0, or compute with reference numerics");
     return false;
 }
 
@@ -335,8 +338,7 @@ bool matmul_perform(context *c, const op_call *call, value *out) {
     tensor *made[2] = {NULL, NULL};
     if (!result_type(c, call, &type)) return false;
     bool good = set_operands(c, call, p.add ? 1 : 0, &p, made) && open_blas(c, call, &p) &&
-                (p.add ? result_onto(c, call, 0, &type, &r)
-                       : result_new(c, &type, &r));
+                (p.add ? result_onto(c, call, 0, &type, &r) : result_new(c, &type, &r));
     if (good) {
         p.out = r.data;
         run_products(c, &p);

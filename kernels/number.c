@@ -1,5 +1,5 @@
-/* Elementwise ops on numbers: one small function per op and type, found by table. A scalar program runs on
- * these, so they do nothing but compute. */
+/* Elementwise ops on numbers: one small function per op and type, found by table. A scalar program
+ * runs on these, so they do nothing but compute. */
 #include "kernels/functions.h"
 #include "kernels/lines.h"
 
@@ -129,8 +129,7 @@ static value number_where(const value *in, const op_attrs *attrs) {
     static value P##_number_gelu(const value *in, const op_attrs *attrs) {                         \
         (void)attrs;                                                                               \
         T x = in[0].as.P;                                                                          \
-        return value_##P(                                                                          \
-            P##_gelu_last(x, Sleef_finz_erfc##L##1_u15purecfma(P##_gelu_first(x))));               \
+        return value_##P(P##_gelu_last(x, Sleef_finz_erfc##L##1_u15purecfma(P##_gelu_first(x))));  \
     }                                                                                              \
     static value P##_number_digamma(const value *in, const op_attrs *attrs) {                      \
         (void)attrs;                                                                               \
@@ -149,7 +148,7 @@ FUNCTION_NUMBERS(f64, double, , d)
 
 /* ---- the table ---- */
 
-#define ENTRY(op, P, D)                [OP_##op][DT_##D] = P##_number_##op,
+#define ENTRY(op, P, D)                  [OP_##op][DT_##D] = P##_number_##op,
 #define FUNCTION_ENTRY(op, unused, P, D) ENTRY(op, P, D)
 #define FLOAT_ENTRIES(P, D)                                                                        \
     FLOAT_UNARY_OPS(ENTRY, P, D)                                                                   \
@@ -185,11 +184,10 @@ FUNCTION_NUMBERS(f64, double, , d)
     }
 
 number_fn *const number_table[OP_COUNT][DTYPE_COUNT] = {
-    FLOAT_ENTRIES(f32, F32) FLOAT_ENTRIES(f64, F64)
-    INTEGER_ENTRIES(i32, I32) INTEGER_ENTRIES(i64, I64)
-    ENTRY(not, b8, Bool) ENTRY(and, b8, Bool) ENTRY(or, b8, Bool)
-    EQUALITY_OPS(ENTRY, b8, Bool) ENTRY(cast, b8, Bool)
-    [OP_identity] = EVERY_DTYPE(number_identity),
+    FLOAT_ENTRIES(f32, F32) FLOAT_ENTRIES(f64, F64) INTEGER_ENTRIES(i32, I32)
+        INTEGER_ENTRIES(i64, I64) ENTRY(not, b8, Bool) ENTRY(and, b8, Bool) ENTRY(or, b8, Bool)
+            EQUALITY_OPS(ENTRY, b8, Bool) ENTRY(cast, b8, Bool)[OP_identity] =
+                EVERY_DTYPE(number_identity),
     [OP_carry] = EVERY_DTYPE(number_identity),
     [OP_where] = EVERY_DTYPE(number_where),
 };

@@ -27,8 +27,8 @@ void random_threefry(const uint32_t key[2], uint32_t x[2]) {
     }
 }
 
-/* Word i of n: the counters 0 … n-1 (and a 0 where n is odd) are cut in two halves, which are the two
- * words of each block going in; the halves coming out are put behind each other again. */
+/* Word i of n: the counters 0 … n-1 (and a 0 where n is odd) are cut in two halves, which are the
+ * two words of each block going in; the halves coming out are put behind each other again. */
 uint32_t random_word(const uint32_t key[2], uint64_t n, uint64_t i) {
     uint64_t half = n / 2 + n % 2;
     uint64_t block = i < half ? i : i - half, second = block + half;
@@ -117,8 +117,8 @@ static void draw_f32(const context *c, const op_call *call, const uint32_t *bits
 static void draw_f64(const op_call *call, const uint32_t *bits, double *out, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         double u = uniform_f64((uint64_t)bits[i] << 32 | bits[i + n]);
-        out[i] = call->op == OP_random_normal ? 1.41421356237309504880 * special_erfinv(open_f64(u))
-                                              : u;
+        out[i] =
+            call->op == OP_random_normal ? 1.41421356237309504880 * special_erfinv(open_f64(u)) : u;
     }
 }
 

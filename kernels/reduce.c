@@ -1,11 +1,12 @@
 /* Reductions over any set of axes.
  *
- * The tree of a reduction depends on the number of its entries alone. The entries, in row-major order of
- * the reduced axes, form blocks of REDUCE_BLOCK. Within a block entry i goes to accumulator i mod
- * REDUCE_LANES; the accumulators are folded in halves. Of several blocks, the largest power of two that is
- * smaller than their number is reduced first, then the rest, then the two are joined. A sum is 0.0 plus
- * this. Rows (one result at a time) and columns (a tile of neighbouring results at a time) follow the same
- * tree, so a view and its copy, and one thread and two, give the same bits. */
+ * The tree of a reduction depends on the number of its entries alone. The entries, in row-major
+ * order of the reduced axes, form blocks of REDUCE_BLOCK. Within a block entry i goes to
+ * accumulator i mod REDUCE_LANES; the accumulators are folded in halves. Of several blocks, the
+ * largest power of two that is smaller than their number is reduced first, then the rest, then the
+ * two are joined. A sum is 0.0 plus this. Rows (one result at a time) and columns (a tile of
+ * neighbouring results at a time) follow the same tree, so a view and its copy, and one thread and
+ * two, give the same bits. */
 #include <math.h>
 #include <string.h>
 
@@ -288,8 +289,8 @@ bool reduce_perform(context *c, const op_call *call, value *out) {
     group_axes(&g, &x, reduced_axes(call));
     g.out = r.data;
     g.reduce = lines_now()->reduce[reduction_of(call->op)][x.t];
-    bool adds = call->op == OP_sum || call->op == OP_mean || call->op == OP_sum_to ||
-                call->op == OP_prod;
+    bool adds =
+        call->op == OP_sum || call->op == OP_mean || call->op == OP_sum_to || call->op == OP_prod;
     if (adds && c->numerics == NUMERICS_REFERENCE && dtype_floating(x.t)) {
         reduce_reference(&g, call->op);
     } else {

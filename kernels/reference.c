@@ -1,14 +1,18 @@
-/* The reference numerics of the transcendental functions: libm in the next wider type, rounded once. Slow,
- * nearly correctly rounded, and independent of SLEEF. Processors without AVX2 and FMA, which SLEEF's
- * deterministic family needs, compute with these too. */
+/* The reference numerics of the transcendental functions: libm in the next wider type, rounded
+ * once. Slow, nearly correctly rounded, and independent of SLEEF. Processors without AVX2 and FMA,
+ * which SLEEF's deterministic family needs, compute with these too. */
 #include "kernels/functions.h"
 #include "kernels/lines.h"
 
 /* P, W the wide type, F its math suffix: every function in the wide type, as type_wide_op. */
 #define WIDE_UNARY(op, unused, P, W, F)                                                            \
-    static W P##_wide_##op(W x) { return op##F(x); }
+    static W P##_wide_##op(W x) {                                                                  \
+        return op##F(x);                                                                           \
+    }
 #define WIDE_BINARY(op, unused, P, W, F)                                                           \
-    static W P##_wide_##op(W x, W y) { return op##F(x, y); }
+    static W P##_wide_##op(W x, W y) {                                                             \
+        return op##F(x, y);                                                                        \
+    }
 #define WIDE_PATCHED(X, ...)                                                                       \
     X(log1p, , __VA_ARGS__)                                                                        \
     X(sinh, , __VA_ARGS__)                                                                         \
@@ -25,12 +29,16 @@
         int sign;                                                                                  \
         return lgamma##F##_r(x, &sign);                                                            \
     }                                                                                              \
-    static W P##_wide_rsqrt(W x) { return (W)1 / sqrt##F(x); }                                     \
+    static W P##_wide_rsqrt(W x) {                                                                 \
+        return (W)1 / sqrt##F(x);                                                                  \
+    }                                                                                              \
     static W P##_wide_sigmoid(W x) {                                                               \
         W y = exp##F(-fabs##F(x));                                                                 \
         return (x >= (W)0 ? (W)1 : y) / ((W)1 + y);                                                \
     }                                                                                              \
-    static W P##_wide_silu(W x) { return x * P##_wide_sigmoid(x); }                                \
+    static W P##_wide_silu(W x) {                                                                  \
+        return x * P##_wide_sigmoid(x);                                                            \
+    }                                                                                              \
     static W P##_wide_softplus(W x) {                                                              \
         return (x > (W)0 ? x : x <= (W)0 ? (W)0 : x) + log1p##F(exp##F(-fabs##F(x)));              \
     }                                                                                              \
@@ -108,12 +116,9 @@ POLYGAMMA(f64, double)
 
 number_fn *const number_reference[OP_COUNT][DTYPE_COUNT] = {
     ALL_FUNCTIONS(NUMBER_ENTRY, NUMBER_ENTRY, f32, F32)
-    ALL_FUNCTIONS(NUMBER_ENTRY, NUMBER_ENTRY, f64, F64)
-    NUMBER_ENTRY(polygamma, , f32, F32) NUMBER_ENTRY(polygamma, , f64, F64)
-};
+        ALL_FUNCTIONS(NUMBER_ENTRY, NUMBER_ENTRY, f64, F64) NUMBER_ENTRY(polygamma, , f32, F32)
+            NUMBER_ENTRY(polygamma, , f64, F64)};
 
 line_fn *const line_reference[OP_COUNT][DTYPE_COUNT] = {
-    ALL_FUNCTIONS(LINE_ENTRY, LINE_ENTRY, f32, F32)
-    ALL_FUNCTIONS(LINE_ENTRY, LINE_ENTRY, f64, F64)
-    LINE_ENTRY(polygamma, , f32, F32) LINE_ENTRY(polygamma, , f64, F64)
-};
+    ALL_FUNCTIONS(LINE_ENTRY, LINE_ENTRY, f32, F32) ALL_FUNCTIONS(LINE_ENTRY, LINE_ENTRY, f64, F64)
+        LINE_ENTRY(polygamma, , f32, F32) LINE_ENTRY(polygamma, , f64, F64)};

@@ -1,5 +1,6 @@
-/* Each elementwise op on one element, once: numbers, tails and vector loops are all made from these, which
- * is why their bits agree. Names are type_op; the lists at the end say which ops a type has. */
+/* Each elementwise op on one element, once: numbers, tails and vector loops are all made from
+ * these, which is why their bits agree. Names are type_op; the lists at the end say which ops a
+ * type has. */
 #ifndef KINA_KERNELS_SCALAR_H
 #define KINA_KERNELS_SCALAR_H
 
@@ -8,68 +9,139 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* P prefix, T type, F suffix of the math functions. Only correctly rounded operations appear here. */
+/* P prefix, T type, F suffix of the math functions. Only correctly rounded operations appear here.
+ */
 #define FLOAT_SCALARS(P, T, F)                                                                     \
-    static inline T P##_neg(T x) { return -x; }                                                    \
-    static inline T P##_abs(T x) { return fabs##F(x); }                                            \
+    static inline T P##_neg(T x) {                                                                 \
+        return -x;                                                                                 \
+    }                                                                                              \
+    static inline T P##_abs(T x) {                                                                 \
+        return fabs##F(x);                                                                         \
+    }                                                                                              \
     static inline T P##_sign(T x) {                                                                \
         return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : x == (T)0 ? (T)0 : x;                          \
     }                                                                                              \
-    static inline T P##_square(T x) { return x * x; }                                              \
-    static inline T P##_reciprocal(T x) { return (T)1 / x; }                                       \
-    static inline T P##_relu(T x) { return x > (T)0 ? x : x <= (T)0 ? (T)0 : x; }                  \
-    static inline T P##_floor(T x) { return floor##F(x); }                                         \
-    static inline T P##_ceil(T x) { return ceil##F(x); }                                           \
-    static inline T P##_round(T x) { return rint##F(x); }                                          \
-    static inline T P##_step(T x) { return x > (T)0 ? (T)1 : x <= (T)0 ? (T)0 : x; }               \
-    static inline T P##_add(T x, T y) { return x + y; }                                            \
-    static inline T P##_sub(T x, T y) { return x - y; }                                            \
-    static inline T P##_mul(T x, T y) { return x * y; }                                            \
-    static inline T P##_div(T x, T y) { return x / y; }                                            \
+    static inline T P##_square(T x) {                                                              \
+        return x * x;                                                                              \
+    }                                                                                              \
+    static inline T P##_reciprocal(T x) {                                                          \
+        return (T)1 / x;                                                                           \
+    }                                                                                              \
+    static inline T P##_relu(T x) {                                                                \
+        return x > (T)0 ? x : x <= (T)0 ? (T)0 : x;                                                \
+    }                                                                                              \
+    static inline T P##_floor(T x) {                                                               \
+        return floor##F(x);                                                                        \
+    }                                                                                              \
+    static inline T P##_ceil(T x) {                                                                \
+        return ceil##F(x);                                                                         \
+    }                                                                                              \
+    static inline T P##_round(T x) {                                                               \
+        return rint##F(x);                                                                         \
+    }                                                                                              \
+    static inline T P##_step(T x) {                                                                \
+        return x > (T)0 ? (T)1 : x <= (T)0 ? (T)0 : x;                                             \
+    }                                                                                              \
+    static inline T P##_add(T x, T y) {                                                            \
+        return x + y;                                                                              \
+    }                                                                                              \
+    static inline T P##_sub(T x, T y) {                                                            \
+        return x - y;                                                                              \
+    }                                                                                              \
+    static inline T P##_mul(T x, T y) {                                                            \
+        return x * y;                                                                              \
+    }                                                                                              \
+    static inline T P##_div(T x, T y) {                                                            \
+        return x / y;                                                                              \
+    }                                                                                              \
     /* The remainder with y's sign, exact as fmod's is. */                                         \
     static inline T P##_mod(T x, T y) {                                                            \
         T r = fmod##F(x, y);                                                                       \
         if (r == (T)0) return copysign##F(r, y);                                                   \
         return (r < (T)0) != (y < (T)0) ? r + y : r;                                               \
     }                                                                                              \
-    static inline T P##_maximum(T x, T y) { return x > y || x != x ? x : y; }                      \
-    static inline T P##_minimum(T x, T y) { return x < y || x != x ? x : y; }
+    static inline T P##_maximum(T x, T y) {                                                        \
+        return x > y || x != x ? x : y;                                                            \
+    }                                                                                              \
+    static inline T P##_minimum(T x, T y) {                                                        \
+        return x < y || x != x ? x : y;                                                            \
+    }
 FLOAT_SCALARS(f32, float, f)
 FLOAT_SCALARS(f64, double, )
 #undef FLOAT_SCALARS
 
-/* U the unsigned type, in which overflow wraps. Callers have excluded y = 0 from div, rem and mod; should
- * it come all the same the result is 0 and not a trap. */
+/* U the unsigned type, in which overflow wraps. Callers have excluded y = 0 from div, rem and mod;
+ * should it come all the same the result is 0 and not a trap. */
 #define INTEGER_SCALARS(P, T, U)                                                                   \
-    static inline T P##_neg(T x) { return (T)((U)0 - (U)x); }                                      \
-    static inline T P##_abs(T x) { return x < 0 ? P##_neg(x) : x; }                                \
-    static inline T P##_sign(T x) { return (T)((x > 0) - (x < 0)); }                               \
-    static inline T P##_relu(T x) { return x > 0 ? x : 0; }                                        \
-    static inline T P##_add(T x, T y) { return (T)((U)x + (U)y); }                                 \
-    static inline T P##_sub(T x, T y) { return (T)((U)x - (U)y); }                                 \
-    static inline T P##_mul(T x, T y) { return (T)((U)x * (U)y); }                                 \
-    static inline T P##_square(T x) { return P##_mul(x, x); }                                      \
-    static inline T P##_div(T x, T y) { return y == -1 ? P##_neg(x) : y == 0 ? 0 : x / y; }        \
-    static inline T P##_rem(T x, T y) { return y == -1 || y == 0 ? 0 : x % y; }                    \
+    static inline T P##_neg(T x) {                                                                 \
+        return (T)((U)0 - (U)x);                                                                   \
+    }                                                                                              \
+    static inline T P##_abs(T x) {                                                                 \
+        return x < 0 ? P##_neg(x) : x;                                                             \
+    }                                                                                              \
+    static inline T P##_sign(T x) {                                                                \
+        return (T)((x > 0) - (x < 0));                                                             \
+    }                                                                                              \
+    static inline T P##_relu(T x) {                                                                \
+        return x > 0 ? x : 0;                                                                      \
+    }                                                                                              \
+    static inline T P##_add(T x, T y) {                                                            \
+        return (T)((U)x + (U)y);                                                                   \
+    }                                                                                              \
+    static inline T P##_sub(T x, T y) {                                                            \
+        return (T)((U)x - (U)y);                                                                   \
+    }                                                                                              \
+    static inline T P##_mul(T x, T y) {                                                            \
+        return (T)((U)x * (U)y);                                                                   \
+    }                                                                                              \
+    static inline T P##_square(T x) {                                                              \
+        return P##_mul(x, x);                                                                      \
+    }                                                                                              \
+    static inline T P##_div(T x, T y) {                                                            \
+        return y == -1 ? P##_neg(x) : y == 0 ? 0 : x / y;                                          \
+    }                                                                                              \
+    static inline T P##_rem(T x, T y) {                                                            \
+        return y == -1 || y == 0 ? 0 : x % y;                                                      \
+    }                                                                                              \
     static inline T P##_mod(T x, T y) {                                                            \
         T r = P##_rem(x, y);                                                                       \
         return r != 0 && (r < 0) != (y < 0) ? r + y : r;                                           \
     }                                                                                              \
-    static inline T P##_maximum(T x, T y) { return x > y ? x : y; }                                \
-    static inline T P##_minimum(T x, T y) { return x < y ? x : y; }
+    static inline T P##_maximum(T x, T y) {                                                        \
+        return x > y ? x : y;                                                                      \
+    }                                                                                              \
+    static inline T P##_minimum(T x, T y) {                                                        \
+        return x < y ? x : y;                                                                      \
+    }
 INTEGER_SCALARS(i32, int32_t, uint32_t)
 INTEGER_SCALARS(i64, int64_t, uint64_t)
 #undef INTEGER_SCALARS
 
 #define NUMERIC_SCALARS(P, T)                                                                      \
-    static inline bool P##_lt(T x, T y) { return x < y; }                                          \
-    static inline bool P##_le(T x, T y) { return x <= y; }                                         \
-    static inline bool P##_gt(T x, T y) { return x > y; }                                          \
-    static inline bool P##_ge(T x, T y) { return x >= y; }                                         \
-    static inline bool P##_eq(T x, T y) { return x == y; }                                         \
-    static inline bool P##_ne(T x, T y) { return x != y; }                                         \
-    static inline T P##_clamp(T x, T lo, T hi) { return P##_minimum(P##_maximum(x, lo), hi); }     \
-    static inline bool P##_to_b8(T x) { return x != 0; }
+    static inline bool P##_lt(T x, T y) {                                                          \
+        return x < y;                                                                              \
+    }                                                                                              \
+    static inline bool P##_le(T x, T y) {                                                          \
+        return x <= y;                                                                             \
+    }                                                                                              \
+    static inline bool P##_gt(T x, T y) {                                                          \
+        return x > y;                                                                              \
+    }                                                                                              \
+    static inline bool P##_ge(T x, T y) {                                                          \
+        return x >= y;                                                                             \
+    }                                                                                              \
+    static inline bool P##_eq(T x, T y) {                                                          \
+        return x == y;                                                                             \
+    }                                                                                              \
+    static inline bool P##_ne(T x, T y) {                                                          \
+        return x != y;                                                                             \
+    }                                                                                              \
+    static inline T P##_clamp(T x, T lo, T hi) {                                                   \
+        return P##_minimum(P##_maximum(x, lo), hi);                                                \
+    }                                                                                              \
+    static inline bool P##_to_b8(T x) {                                                            \
+        return x != 0;                                                                             \
+    }
 NUMERIC_SCALARS(f32, float)
 NUMERIC_SCALARS(f64, double)
 NUMERIC_SCALARS(i32, int32_t)
@@ -95,7 +167,8 @@ static inline bool b8_to_b8(bool x) {
     return x;
 }
 
-/* Conversions: to a float rounds, float to integer saturates with NaN as 0, integer to integer wraps. */
+/* Conversions: to a float rounds, float to integer saturates with NaN as 0, integer to integer
+ * wraps. */
 #define SATURATE(P, T, Q, I, LOW, HIGH)                                                            \
     static inline I P##_to_##Q(T x) {                                                              \
         return x != x ? 0 : x >= -(T)LOW ? HIGH : x < (T)LOW ? LOW : (I)x;                         \
@@ -107,7 +180,9 @@ SATURATE(f64, double, i64, int64_t, INT64_MIN, INT64_MAX)
 #undef SATURATE
 
 #define CONVERT(P, T, Q, R)                                                                        \
-    static inline R P##_to_##Q(T x) { return (R)x; }
+    static inline R P##_to_##Q(T x) {                                                              \
+        return (R)x;                                                                               \
+    }
 CONVERT(f32, float, f32, float)
 CONVERT(f32, float, f64, double)
 CONVERT(f64, double, f32, float)
@@ -126,16 +201,25 @@ CONVERT(b8, bool, i32, int32_t)
 CONVERT(b8, bool, i64, int64_t)
 #undef CONVERT
 
-/* What an exponential, a logarithm or an erfc is turned into. The function itself is called by whoever
- * uses these, on one element or on a block: FIRST gives its argument, LAST takes its result y. */
+/* What an exponential, a logarithm or an erfc is turned into. The function itself is called by
+ * whoever uses these, on one element or on a block: FIRST gives its argument, LAST takes its result
+ * y. */
 #define COMPOSITE_SCALARS(P, T, F, HALF_ROOT, HALF_ROOT_REST)                                      \
-    static inline T P##_minus_abs(T x) { return -fabs##F(x); }                                     \
+    static inline T P##_minus_abs(T x) {                                                           \
+        return -fabs##F(x);                                                                        \
+    }                                                                                              \
     static inline T P##_sigmoid_last(T x, T y) {                                                   \
         return (x >= (T)0 ? (T)1 : y) / ((T)1 + y);                                                \
     }                                                                                              \
-    static inline T P##_silu_last(T x, T y) { return x * P##_sigmoid_last(x, y); }                 \
-    static inline T P##_softplus_last(T x, T y) { return P##_relu(x) + y; }                        \
-    static inline T P##_gelu_first(T x) { return x * -(T)HALF_ROOT; }                              \
+    static inline T P##_silu_last(T x, T y) {                                                      \
+        return x * P##_sigmoid_last(x, y);                                                         \
+    }                                                                                              \
+    static inline T P##_softplus_last(T x, T y) {                                                  \
+        return P##_relu(x) + y;                                                                    \
+    }                                                                                              \
+    static inline T P##_gelu_first(T x) {                                                          \
+        return x * -(T)HALF_ROOT;                                                                  \
+    }                                                                                              \
     /* In its tail erfc magnifies the rounding of its argument z by 2 z^2; what was rounded away,  \
      * rest, is put back to first order: erfc(z + rest) = erfc(z) (1 - 2 z rest). */               \
     static inline T P##_gelu_last(T x, T y) {                                                      \

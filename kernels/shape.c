@@ -6,7 +6,8 @@
 
 static const op_attrs no_attrs;
 
-/* A view of the operand, or the operand itself as a number. The result's reference is the caller's. */
+/* A view of the operand, or the operand itself as a number. The result's reference is the caller's.
+ */
 static bool view_of(context *c, const op_call *call, const op_type *type, int64_t offset,
                     const int64_t *strides, value *out) {
     if (type->rank == 0) {
@@ -113,14 +114,16 @@ bool shape_perform(context *c, const op_call *call, value *out) {
     case CLASS_RESHAPE: return reshape(c, call, &type, out);
     case CLASS_BROADCAST: return broadcast(c, call, &type, out);
     case CLASS_PERMUTE:
-        return call->in[0].kind == VALUE_TENSOR ? permute(c, call, &type, out) : identity(call, out);
+        return call->in[0].kind == VALUE_TENSOR ? permute(c, call, &type, out)
+                                                : identity(call, out);
     default: return one_axis(c, call, &type, out);
     }
 }
 
 /* ---- slices ---- */
 
-/* Where the slice begins in x, and how it strides over each axis; false with K0503 when it leaves x. */
+/* Where the slice begins in x, and how it strides over each axis; false with K0503 when it leaves
+ * x. */
 static bool slice_walk(context *c, const op_call *call, const array *x, int64_t *offset,
                        int64_t *strides) {
     const op_attrs *attrs = call->attrs != NULL ? call->attrs : &no_attrs;
@@ -185,9 +188,10 @@ ADD_LINE(i32, I32)
 ADD_LINE(i64, I64)
 
 bool shape_slice_add_perform(context *c, const op_call *call, value *out) {
-    static line_fn *const add_line[DTYPE_COUNT] = {
-        [DT_F32] = add_line_f32, [DT_F64] = add_line_f64, [DT_I32] = add_line_i32,
-        [DT_I64] = add_line_i64};
+    static line_fn *const add_line[DTYPE_COUNT] = {[DT_F32] = add_line_f32,
+                                                   [DT_F64] = add_line_f64,
+                                                   [DT_I32] = add_line_i32,
+                                                   [DT_I64] = add_line_i64};
     op_type type;
     result r;
     int64_t offset, strides[MAX_RANK] = {0}, dense[MAX_RANK] = {0};

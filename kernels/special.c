@@ -1,5 +1,5 @@
-/* digamma, its derivatives and the inverse error function, in extended precision: rare enough that speed
- * matters less than having every digit. */
+/* digamma, its derivatives and the inverse error function, in extended precision: rare enough that
+ * speed matters less than having every digit. */
 #include <math.h>
 
 #include "kernels/functions.h"
@@ -8,8 +8,8 @@ static const long double pi = 3.14159265358979323846264338327950288L;
 
 /* Bernoulli numbers B2, B4, … B20. */
 static const long double bernoulli[] = {
-    1.0L / 6,        -1.0L / 30,   1.0L / 42,         -1.0L / 30,     5.0L / 66,
-    -691.0L / 2730,  7.0L / 6,     -3617.0L / 510,    43867.0L / 798, -174611.0L / 330,
+    1.0L / 6,       -1.0L / 30, 1.0L / 42,      -1.0L / 30,     5.0L / 66,
+    -691.0L / 2730, 7.0L / 6,   -3617.0L / 510, 43867.0L / 798, -174611.0L / 330,
 };
 enum { TERMS = sizeof bernoulli / sizeof *bernoulli, FAR = 20 };
 
@@ -63,7 +63,8 @@ static long double polygamma_positive(int n, long double x) {
     return scale * sum;
 }
 
-/* The n-th derivative of cot at pi*x, by its polynomial in the cotangent: d/dx cot = -(1 + cot^2). */
+/* The n-th derivative of cot at pi*x, by its polynomial in the cotangent: d/dx cot = -(1 + cot^2).
+ */
 static long double cot_derivative(int n, long double x) {
     long double p[260] = {0}, next[260];
     p[1] = 1.0L;

@@ -22,6 +22,7 @@ typedef struct op_call {
 typedef struct handler handler;
 struct handler {
     handler *outer;         /* NULL for the bottom */
+    int recorders;          /* reverse handlers among this one and those outside it */
     /* Performs the call, with c->top set to h by the door. *out is owned by the caller on success. */
     bool (*perform)(context *c, handler *h, const op_call *call, value *out);
 };

@@ -7,9 +7,10 @@
 In README.md and docs/*.md every ```kina block is a whole program. It runs, and prints what the next ```text block
 shows (standard output, then errors and warnings); without one it runs and prints nothing. In a ```console block
 every line that begins with "$ " is a command, run from the root, and the lines below it are what it prints.
-Numbers with a point may differ by 1e-5, as in the examples. Beside that: every surface name of the op and builtin
-tables has a row in docs/language.md, with the table's signature; every error code and every option has one in
-docs/cli.md; a link to a file leads to one.
+Numbers with a point may differ by 1e-5, or by what an example that a command names states.
+
+Beside that: every surface name of the op and builtin tables has a row in docs/language.md, with the table's
+signature; every error code and every option has one in docs/cli.md; a link to a file leads to one.
 """
 import argparse
 import glob
@@ -20,7 +21,7 @@ import sys
 import tempfile
 
 import kina
-from examples import differs
+from examples import comment, differs
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
@@ -72,8 +73,7 @@ class Documents:
         return run.out + run.err, None
 
     def run_commands(self, text):
-        shown = ""
-        commands = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
+        shown, commands = "", [line[2:] for line in text.splitlines() if line.startswith("$ ")]
         for command in commands:
             actual = re.sub(r"(?:build/)?kina-interp(?=\s)", f"'{self.binary}'", command)
             done = subprocess.run(["sh", "-c", actual], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -98,10 +98,13 @@ class Documents:
             else:
                 shown, want = block, body
                 got, why = self.run_commands(body)
+            tolerance = 1e-5
+            for example in re.findall(r"examples/\w+\.kina", body) if kind == "console" else []:
+                tolerance = max(tolerance, float(comment(read(example), "tolerance", "0")))
             if self.update and shown and not why:
                 changes.append((shown.start(2), shown.end(2), got))
                 want = got
-            self.judge(f"{path}:{line}", why or differs(got, want, 1e-5))
+            self.judge(f"{path}:{line}", why or differs(got, want, tolerance))
         for start, end, got in reversed(changes):
             text = text[:start] + got + text[end:]
         if changes:

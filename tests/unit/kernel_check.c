@@ -55,8 +55,9 @@ value kernel_operand(kernel_fixture *f, dtype t, int rank, const int64_t *dims, 
     }
     int64_t own[MAX_RANK], strides[MAX_RANK], offset = 0;
     for (int i = 0; i < rank; i++)
-        own[i] = how == LAYOUT_TURNED ? dims[rank - 1 - i] : dims[i] * (how == LAYOUT_STEPPED) * 2 +
-                                                                 dims[i] * (how == LAYOUT_DENSE);
+        own[i] = how == LAYOUT_TURNED
+                     ? dims[rank - 1 - i]
+                     : dims[i] * (how == LAYOUT_STEPPED) * 2 + dims[i] * (how == LAYOUT_DENSE);
     tensor *base = random_tensor(f, t, rank, own);
     if (how == LAYOUT_DENSE) return value_tensor(base);
     for (int i = 0; i < rank; i++)

@@ -1,4 +1,5 @@
-/* What the kernel suites share: operands in awkward layouts, performing, and comparing bit by bit. */
+/* What the kernel suites share: operands in awkward layouts, performing, and comparing bit by bit.
+ */
 #ifndef KINA_TESTS_KERNEL_CHECK_H
 #define KINA_TESTS_KERNEL_CHECK_H
 
@@ -19,8 +20,8 @@ uint64_t kernel_random(kernel_fixture *f);
 /* Within [-4, 4) for floats, [-9, 9] for integers. */
 void kernel_random_element(kernel_fixture *f, dtype t, void *to);
 
-/* A tensor of random elements; a number for rank 0. TURNED: its axes lie in reverse in memory. STEPPED:
- * every other element of something larger, backwards along the last axis. */
+/* A tensor of random elements; a number for rank 0. TURNED: its axes lie in reverse in memory.
+ * STEPPED: every other element of something larger, backwards along the last axis. */
 value kernel_operand(kernel_fixture *f, dtype t, int rank, const int64_t *dims, layout how);
 value kernel_floats(kernel_fixture *f, int rank, const int64_t *dims, const float *x);
 value kernel_ints(kernel_fixture *f, int64_t n, const int64_t *x);

@@ -378,14 +378,20 @@ END_TEST
 
 /* ---- size ---- */
 
+static size_t copy_words(char *to, const char *from) {
+    size_t length = 0;
+    for (; from[length] != '\0'; length++) to[length] = from[length];
+    return length;
+}
+
 /* `count` times `part`, between two texts. */
 static char *repeat(const char *before, const char *part, size_t count, const char *after) {
-    size_t head = strlen(before), body = strlen(part), tail = strlen(after);
-    char *out = malloc(head + body * count + tail + 1);
+    char *out = malloc(strlen(before) + strlen(part) * count + strlen(after) + 1);
     ck_assert_ptr_nonnull(out);
-    memcpy(out, before, head);
-    for (size_t i = 0; i < count; i++) memcpy(out + head + i * body, part, body);
-    memcpy(out + head + body * count, after, tail + 1);
+    size_t length = copy_words(out, before);
+    for (size_t i = 0; i < count; i++) length += copy_words(out + length, part);
+    length += copy_words(out + length, after);
+    out[length] = '\0';
     return out;
 }
 
@@ -581,8 +587,7 @@ START_TEST(damaged_programs) {
     uint64_t state = 88172645463325252u;
     for (int round = 0; round < 3000; round++) {
         const char *from = programs[next_random(&state) % COUNT_OF(programs)];
-        size_t length = strlen(from);
-        memcpy(words, from, length);
+        size_t length = copy_words(words, from);
         for (int edit = 0; edit < 3; edit++) {
             size_t at = next_random(&state) % (length + 1), cut = next_random(&state) % 6;
             if (at + cut <= length) {
@@ -592,7 +597,7 @@ START_TEST(damaged_programs) {
             const char *piece = pieces[next_random(&state) % COUNT_OF(pieces)];
             size_t more = strlen(piece);
             memmove(words + at + more, words + at, length - at);
-            memcpy(words + at, piece, more);
+            copy_words(words + at, piece);
             length += more;
         }
         check_identity(words, length);

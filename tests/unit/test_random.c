@@ -103,7 +103,7 @@ END_TEST
 
 /* What JAX's documentation prints for random.normal(random.PRNGKey(0), (10,)). */
 START_TEST(test_as_jax_draws) {
-    static const double printed[] = {-0.3721109,  0.26423115,  -0.18252768, -0.7368197, -0.44030377,
+    static const double printed[] = {-0.3721109, 0.26423115,  -0.18252768, -0.7368197, -0.44030377,
                                      -0.1521442, -0.67135346, -0.5908641,  0.73168886, 0.5673026};
     kernel_fixture f;
     kernel_open(&f);
