@@ -52,7 +52,7 @@ peers:                   ## install what only cross-checks need: PyTorch
 lint:                    ## clang-tidy and cppcheck; any finding fails
 	@sh tests/install.sh build test lint
 	@$(build) $B/suites.def
-	@printf '%s\n' $(sources) | xargs -n 4 -P $(shell nproc) sh -c 'clang-tidy --quiet --warnings-as-errors="*" "$$@" -- \
+	@printf '%s\n' $(sources) | xargs -n 1 -P $(shell nproc) sh -c 'clang-tidy --quiet --warnings-as-errors="*" "$$@" -- \
 	  $(filter-out -W%,$(ALL_CFLAGS)) -I$B' clang-tidy
 	@cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --suppressions-list=tests/cppcheck.txt \
 	  --enable=warning,performance,portability -j $(shell nproc) -D_GNU_SOURCE -D__linux__ -I. -I$B $(sources)

@@ -88,18 +88,26 @@ bool ad_loop(context *c, uint32_t first, const value *const *results, int result
  * indices are adjusted) and forgets all others from index `mark` on. Does nothing while recording. */
 void ad_reclaim(context *c, uint32_t mark, value *const *values, int count);
 
-/* ---- functions with a rule of their own ---- */
+/* ---- functions with rules of their own ---- */
 
-/* How the sweep calls a function value: the one thing that ad/ needs of the evaluator. */
+/* How ad/ calls a function value: the one thing that it needs of the evaluator here. */
 typedef struct ad_applier {
     void *self;
     bool (*apply)(void *self, const value *function, const value *args, int count, value *out);
 } ad_applier;
 
-/* A call of a function with a reverse rule: its body was run on passive copies of the arguments and gave
- * *result, passive. Records the call when an argument is active. rule: the function value of @vjp. name: for
- * the refusal (K0701) under a forward handler. The applier must outlive the handlers. */
-bool ad_custom(context *c, const ad_applier *applier, const value *rule, const char *name,
-               const value *args, int count, span where, value *result) MUST_CHECK;
+/* A call of a function under @vjp or @jvp. Its body was run on passive copies of the arguments. */
+typedef struct custom_call {
+    const ad_applier *applier;  /* must outlive the handlers */
+    value vjp, jvp;             /* the rules as function values; NONE where there is none */
+    const char *name;           /* for the refusal (K0702) where a rule is missing */
+    const value *args;          /* as given, active or not */
+    int count;                  /* at most 250 */
+    value result;               /* passive */
+    span where;
+} custom_call;
+
+/* The call's result under the handlers on the stack, each of which applies its own rule; *out is owned. */
+bool ad_custom(context *c, const custom_call *call, value *out) MUST_CHECK;
 
 #endif

@@ -58,27 +58,3 @@ bool ad_loop(context *c, uint32_t first, const value *const *results, int result
     return tape_note_region(c->tape, RECORD_LOOP, first, (uint32_t)trips, results, result_count, reads, count,
                             where);
 }
-
-bool ad_custom(context *c, const ad_applier *applier, const value *rule, const char *name,
-               const value *args, int count, span where, value *result) {
-    if (!ad_handling(c)) return true;
-    uint8_t handlers = 0;
-    bool active = false;
-    for (int k = 0; k < count; k++) {
-        if (!floating_leaf(&args[k])) continue;
-        active |= args[k].index != 0;
-        handlers |= tape_active(c->tape, args[k].index);
-    }
-    if (!active) return true;
-    if (c->tape->forward_depth > 0) {
-        error_set(&c->err, ERROR_K0701, where,
-                  "`%s` has a reverse rule (@vjp) and no forward one, so forwardMode cannot pass it", name);
-        error_help(&c->err, "give `%s` a @jvp rule, or differentiate with reverseMode", name);
-        return false;
-    }
-    if (handlers == 0) return true;
-    op_call call = {.op = OP_custom, .n = (uint8_t)count, .in = args, .where = where};
-    if (!tape_note_custom(c->tape, &call, *rule, handlers, result)) return false;
-    c->tape->applier = applier;
-    return true;
-}

@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "ad/custom.h"
 #include "ad/performer.h"
 
 static bool forward_perform(context *c, handler *h, const op_call *call, value *out);
+static bool forward_custom(context *c, handler *h, const custom_call *call, value *out);
 
 static const value *tangent_of(const forward_scope *s, uint32_t index) {
     if (index < s->base || index - s->base >= s->capacity) return NULL;
@@ -37,7 +39,8 @@ bool forward_enter(context *c, forward_scope *s) {
     tape *t = tape_of(c);
     if (t == NULL) return false;
     *s = (forward_scope){
-        .h = {.outer = c->top, .recorders = c->top->recorders, .perform = forward_perform},
+        .h = {.outer = c->top, .recorders = c->top->recorders, .perform = forward_perform,
+              .custom = forward_custom},
         .base = tape_top(t),
     };
     t->forward_depth++;
@@ -60,6 +63,36 @@ bool forward_parameter(context *c, forward_scope *s, const value *tangent, span 
     value_release(c, *v);
     *v = fresh;
     return set_tangent(c, s, fresh.index, value_retain(*tangent));
+}
+
+/* Zeros of v's shape, made at the handler outside. */
+static bool zeros_like(context *c, const forward_scope *s, const value *v, span where, value *out) {
+    value zero = value_number((dtype)v->dtype, 0.0);
+    if (v->kind != VALUE_TENSOR) {
+        *out = zero;
+        return true;
+    }
+    op_attrs attrs = {.rank = v->as.t->rank, .dtype = v->dtype};
+    memcpy(attrs.dims, v->as.t->dims, sizeof attrs.dims);
+    op_call full = {.op = OP_full, .n = 1, .attrs = &attrs, .in = &zero, .where = where};
+    return door_perform_at(c, s->h.outer, &full, out);
+}
+
+/* v's tangent, or zeros; owned by the caller. */
+static bool tangent_or_zeros(context *c, const forward_scope *s, const value *v, span where, value *out) {
+    const value *t = tangent_of(s, v->index);
+    if (t == NULL) return zeros_like(c, s, v, where, out);
+    *out = value_retain(*t);
+    return true;
+}
+
+/* Keeps the tangent (taken over) of the result of an op or call. */
+static bool keep_tangent(context *c, forward_scope *s, value tangent, span where, value *out) {
+    if (out->index < s->base && !tape_fresh(c->tape, RECORD_INPUT, 0, 0, where, out)) {
+        value_release(c, tangent);
+        return false;
+    }
+    return set_tangent(c, s, out->index, tangent);
 }
 
 /* ---- one op ---- */
@@ -119,23 +152,9 @@ static bool push_concat(context *c, forward_scope *s, const op_call *call, value
     value *in = take(c, call->n * sizeof *in);
     if (in == NULL) return false;
     int made = 0;
-    bool ok = true;
-    for (; made < call->n && ok; made++) {
-        const value *v = &call->in[made];
-        const value *t = tangent_of(s, v->index);
-        if (t != NULL) {
-            in[made] = value_retain(*t);
-            continue;
-        }
-        op_attrs attrs = {.rank = (uint8_t)value_rank(v), .dtype = v->dtype};
-        if (v->kind == VALUE_TENSOR) memcpy(attrs.dims, v->as.t->dims, sizeof attrs.dims);
-        value zero = value_number((dtype)v->dtype, 0.0);
-        op_call full = {.op = OP_full, .n = 1, .attrs = &attrs, .in = &zero, .where = call->where};
-        ok = door_perform_at(c, s->h.outer, &full, &in[made]);
-        if (!ok) break;
-    }
+    while (made < call->n && tangent_or_zeros(c, s, &call->in[made], call->where, &in[made])) made++;
     op_call joined = {.op = call->op, .n = call->n, .attrs = call->attrs, .in = in, .where = call->where};
-    ok = ok && door_perform_at(c, s->h.outer, &joined, out);
+    bool ok = made == call->n && door_perform_at(c, s->h.outer, &joined, out);
     for (int k = 0; k < made; k++) value_release(c, in[k]);
     give_back(c, in, call->n * sizeof *in);
     return ok;
@@ -168,13 +187,45 @@ static bool forward_perform(context *c, handler *h, const op_call *call, value *
         u.out = out;
         ok = push_forward(c, &u, &tangent);
     }
-    if (ok && tangent.kind != VALUE_NONE) {
-        ok = out->index >= s->base || tape_fresh(c->tape, RECORD_INPUT, 0, 0, call->where, out);
-        if (ok) {
-            ok = set_tangent(c, s, out->index, tangent);
-        } else {
-            value_release(c, tangent);
-        }
+    if (ok && tangent.kind != VALUE_NONE) ok = keep_tangent(c, s, tangent, call->where, out);
+    if (!ok) value_release(c, *out);
+    return ok;
+}
+
+/* ---- calls with rules of their own ---- */
+
+/* The rule takes the arguments, then the tangents of the floating ones. */
+static bool apply_rule(context *c, forward_scope *s, const custom_call *call, value *out) {
+    size_t bytes = 2 * (size_t)call->count * sizeof(value);
+    value *args = take(c, bytes);
+    if (args == NULL) return false;
+    int count = call->count;
+    memcpy(args, call->args, (size_t)count * sizeof *args);
+    bool ok = true;
+    for (int k = 0; k < call->count && ok; k++) {
+        if (!custom_floating(&call->args[k])) continue;
+        ok = tangent_or_zeros(c, s, &call->args[k], call->where, &args[count]);
+        count += ok;
+    }
+    c->top = s->h.outer;
+    ok = ok && call->applier->apply(call->applier->self, &call->jvp, args, count, out);
+    for (int k = call->count; k < count; k++) value_release(c, args[k]);
+    give_back(c, args, bytes);
+    return ok;
+}
+
+static bool forward_custom(context *c, handler *h, const custom_call *call, value *out) {
+    forward_scope *s = (forward_scope *)h;
+    if (!custom_at(c, h->outer, call, out)) return false;
+    bool active = false;
+    for (int k = 0; k < call->count; k++) active |= tangent_of(s, call->args[k].index) != NULL;
+    if (!active || !custom_floating(out)) return true;
+    value tangent;
+    bool ok;
+    if (call->jvp.kind == VALUE_NONE) {
+        ok = custom_refuse(c, call, "forwardMode", "@jvp");
+    } else {
+        ok = apply_rule(c, s, call, &tangent) && keep_tangent(c, s, tangent, call->where, out);
     }
     if (!ok) value_release(c, *out);
     return ok;
@@ -193,21 +244,7 @@ void forward_abandon(context *c, forward_scope *s) {
 }
 
 bool forward_leave(context *c, forward_scope *s, value *primal, span where, value *tangent) {
-    const value *t = tangent_of(s, primal->index);
-    bool ok = true;
-    if (t != NULL) {
-        *tangent = value_retain(*t);
-    } else {
-        value zero = value_number((dtype)primal->dtype, 0.0);
-        op_attrs attrs = {.rank = (uint8_t)value_rank(primal), .dtype = primal->dtype};
-        if (primal->kind == VALUE_TENSOR) memcpy(attrs.dims, primal->as.t->dims, sizeof attrs.dims);
-        op_call full = {.op = OP_full, .n = 1, .attrs = &attrs, .in = &zero, .where = where};
-        if (attrs.rank == 0) {
-            *tangent = zero;
-        } else {
-            ok = door_perform_at(c, s->h.outer, &full, tangent);
-        }
-    }
+    bool ok = tangent_or_zeros(c, s, primal, where, tangent);
     forward_abandon(c, s);
     if (ok && !ad_handling(c)) primal->index = 0;
     return ok;

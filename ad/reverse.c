@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ad/custom.h"
 #include "ad/sweep.h"
 
 /* Elementwise rules are cotangent * partial. Where no other handler sees the op, the partials of an op on
@@ -85,12 +86,32 @@ static bool reverse_perform(context *c, handler *h, const op_call *call, value *
     return ok;
 }
 
+static bool reverse_custom(context *c, handler *h, const custom_call *call, value *out) {
+    const reverse_scope *s = (const reverse_scope *)h;
+    if (!custom_at(c, h->outer, call, out)) return false;
+    uint8_t handlers = 0;
+    for (int k = 0; k < call->count; k++) {
+        if (custom_floating(&call->args[k])) handlers |= tape_active(c->tape, call->args[k].index);
+    }
+    if (!(handlers & s->bit) || !custom_floating(out)) return true;
+    bool noted = out->index != 0 && tape_record(c->tape, out->index)->op != RECORD_INPUT;
+    bool ok = true;
+    if (call->vjp.kind == VALUE_NONE) {
+        ok = custom_refuse(c, call, "reverseMode", "@vjp");
+    } else if (!noted) {
+        ok = tape_note_custom(c->tape, call, handlers, out);
+    }
+    if (!ok) value_release(c, *out);
+    return ok;
+}
+
 bool reverse_enter(context *c, reverse_scope *s) {
     tape *t = tape_of(c);
     if (t == NULL) return false;
     int slot = t->depth < TAPE_HANDLERS ? t->depth : TAPE_HANDLERS - 1;
     *s = (reverse_scope){
-        .h = {.outer = c->top, .recorders = c->top->recorders + 1, .perform = reverse_perform},
+        .h = {.outer = c->top, .recorders = c->top->recorders + 1, .perform = reverse_perform,
+              .custom = reverse_custom},
         .mark = tape_top(t),
         .body = tape_top(t),
         .bit = (uint8_t)(1u << slot),

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ad/ad.h"
 #include "ad/performer.h"
 
 /* ---- interned shapes ---- */
@@ -334,21 +335,23 @@ bool tape_note_region(tape *t, uint8_t kind, uint32_t first, uint32_t tag, const
     return true;
 }
 
-bool tape_note_custom(tape *t, const op_call *call, value rule, uint8_t handlers, value *out) {
-    record *r = record_for(t, call, handlers, out);
+bool tape_note_custom(tape *t, const custom_call *call, uint8_t handlers, value *out) {
+    op_call plain = {.op = OP_custom, .n = (uint8_t)call->count, .in = call->args, .where = call->where};
+    record *r = record_for(t, &plain, handlers, out);
     if (r == NULL) return false;
     uint32_t operands = t->operands.count, saved = t->saved.count;
-    r->u.op.saved = saved;
-    r->n = call->n;
+    r->n = plain.n;
     r->in[0] = operands;
+    r->u.op.saved = saved;
     bool ok = true;
-    for (int k = 0; k < call->n && ok; k++) {
-        ok = push_operand(t, call->in[k].index) && push_saved(t, call->in[k]);
+    for (int k = 0; k < call->count && ok; k++) {
+        ok = push_operand(t, call->args[k].index) && push_saved(t, call->args[k]);
     }
-    if (!ok || !push_saved(t, *out) || !push_saved(t, rule)) {
+    if (!ok || !push_saved(t, *out) || !push_saved(t, call->vjp)) {
         unwind(t, r, operands, saved);
         return false;
     }
+    t->applier = call->applier;
     return true;
 }
 

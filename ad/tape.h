@@ -93,8 +93,8 @@ bool tape_note_scalar(tape *t, const op_call *call, uint8_t handlers, const doub
 /* A branch or loop record, with the indices of its results and of those of the `reads` that are active. */
 bool tape_note_region(tape *t, uint8_t kind, uint32_t first, uint32_t tag, const value *const *results,
                       int result_count, const value *const *reads, int count, span where) MUST_CHECK;
-/* A record of a custom call: saves all operands, the result and the rule. */
-bool tape_note_custom(tape *t, const op_call *call, value rule, uint8_t handlers, value *out) MUST_CHECK;
+/* A record of a custom call: saves all operands, the result and the reverse rule. */
+bool tape_note_custom(tape *t, const struct custom_call *call, uint8_t handlers, value *out) MUST_CHECK;
 
 /* Drops what a record saved; the record stays, and can not be swept again. */
 void tape_unsave(tape *t, record *r);

@@ -119,6 +119,7 @@ typedef struct checker {
     handled *handles;
     int attempts;               /* loop bodies being checked again, one inside another */
     int trials_left;            /* how many more such bodies in bodies there may be, of the whole program */
+    int classified_calls;       /* calls in calls that check_classify is looking through */
     bool flexing;               /* on trial: names of literal values adopt types as literals do */
     bool failed;                /* out of memory or out of stack: the context's error says so */
 } checker;

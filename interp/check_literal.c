@@ -44,8 +44,11 @@ static literal_class classify_if(checker *c, const expr *e) {
     return class == LITERAL_NONE ? class : joined(class, check_classify(c, e));
 }
 
-/* An elementwise builtin of literals gives what an operator of them would. */
+/* An elementwise builtin of literals gives what an operator of them would. Long chains of calls are
+ * not looked through, since each call in them asks again. */
 static literal_class classify_call(checker *c, const expr *e) {
+    enum { CALLS_MOST = 16 };
+    if (c->classified_calls >= CALLS_MOST) return LITERAL_NONE;
     const expr *callee = e->u.call.callee;
     if (callee->kind != EXPR_NAME || check_lookup(c, callee->u.name.name) != NULL)
         return LITERAL_NONE;
@@ -60,8 +63,10 @@ static literal_class classify_call(checker *c, const expr *e) {
     case CLASS_TERNARY_NUMERIC: break;
     default: return LITERAL_NONE;
     }
+    c->classified_calls++;
     for (int i = 0; i < e->u.call.count && class != LITERAL_NONE; i++)
         class = joined(class, check_classify(c, e->u.call.args[i].value));
+    c->classified_calls--;
     return class;
 }
 

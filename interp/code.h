@@ -153,9 +153,10 @@ struct code_function {
     int params, captures, slots;    /* slots: params first, then captures, then the rest */
     shape_check *checks;        /* one a parameter */
     code *body;
-    code_function *vjp;         /* the reverse rule, with its captures in this function's frame order below */
-    slots vjp_captures;         /* slots of the caller that hold the rule's captures: as this function's own
-                                   captures, so indices into the captures of this function */
+    struct custom_rule {        /* @vjp and @jvp; function NULL where there is none */
+        code_function *function;
+        slots captures;         /* the rule's captures as places among this function's own */
+    } vjp, jvp;
     const symbol **captured;    /* captures */
 };
 

@@ -105,12 +105,10 @@ static void name_handle(engine *e, const expr *handle, results *out) {
         if (out->count > 1) out->items[1].name = "tangent";
         return;
     }
-    const type *f = call->u.call.callee->type;
-    int next = 1;
-    int count = call->u.call.builtin == NULL ? call->u.call.count : 0;
-    for (int i = 0; f != NULL && i < count && next < out->count; i++) {
-        if (!type_is_floating(f->items[i])) continue;
-        const char *name = parameter_name(call, i);
+    const type *f = call->u.call.builtin == NULL ? call->u.call.callee->type : NULL;
+    for (int i = 0, next = 1; next < out->count; i++) {
+        if (f != NULL && i < call->u.call.count && !type_is_floating(f->items[i])) continue;
+        const char *name = f != NULL && i < call->u.call.count ? parameter_name(call, i) : NULL;
         const char *shown = name != NULL ? arena_format(&e->a, "grad %s", name)
                                          : arena_format(&e->a, "grad %d", next - 1);
         if (shown != NULL) out->items[next].name = shown;
@@ -140,9 +138,15 @@ static bool results_of(engine *e, const value *v, const expr *from, results *out
 /* ---- running ---- */
 
 /* An outside seed goes to the handle that the main expression itself is. */
-static void mark_outermost(code *n) {
+static bool mark_outermost(engine *e, code *n) {
     while (n != NULL && n->kind == CODE_BLOCK) n = n->u.block.tail;
-    if (n != NULL && n->kind == CODE_REVERSE) n->u.handle.outermost_main = true;
+    if (n == NULL || n->kind != CODE_REVERSE) {
+        return error_set(&e->c->err, ERROR_K0512, (span){0, 0},
+                         "a seed cotangent belongs to a final expression `handle ... with reverseMode`, and "
+                         "this program has none");
+    }
+    n->u.handle.outermost_main = true;
+    return true;
 }
 
 static bool prepare(engine *e, evaluator *ev, value **frame) {
@@ -169,8 +173,8 @@ bool engine_run(engine *e, results *out) {
     value *frame, v;
     *out = (results){0};
     if (!prepare(e, &ev, &frame)) return false;
-    if (e->options.seed != NULL) mark_outermost(e->code->main.body);
-    bool ok = eval(&ev, frame, e->code->main.body, &v);
+    bool ok = e->options.seed == NULL || mark_outermost(e, e->code->main.body);
+    ok = ok && eval(&ev, frame, e->code->main.body, &v);
     if (ok) {
         ok = results_of(e, &v, e->program.main.body->u.block.tail, out);
         value_release(e->c, v);

@@ -130,37 +130,67 @@ static bool any_active(const value *v, int count) {
     return false;
 }
 
-/* The body of a function with a rule runs on passive copies; then the call is recorded as a whole. */
-static bool call_custom(evaluator *ev, const code_function *f, value *frame, span where, value *out) {
-    value *args = take(ev->c, (size_t)f->params * sizeof *args);
-    if (args == NULL) return false;
-    for (int i = 0; i < f->params; i++) {
-        args[i] = value_retain(frame[i]);
-        frame[i].index = 0;
-    }
-    const value *captured = frame + f->params;
-    value rule = value_none();
-    bool ok = true;
-    if (any_active(captured, f->captures)) {
-        ok = error_set(&ev->c->err, ERROR_K0513, where,
-                       "`%s` has a rule of its own but captures a differentiated value, whose gradient would vanish",
-                       f->name);
-        error_help(&ev->c->err, "pass the value to `%s` as a parameter", f->name);
-    }
-    ok = ok && eval(ev, frame, f->body, out);
-    if (ok) {
-        value *list = take(ev->c, (size_t)f->vjp_captures.count * sizeof *list);
-        ok = list != NULL;
-        for (int i = 0; ok && i < f->vjp_captures.count; i++) list[i] = captured[f->vjp_captures.slot[i]];
-        ok = ok && closure_new(ev, f->vjp, list, f->vjp_captures.count, &rule);
-        give_back(ev->c, list, (size_t)f->vjp_captures.count * sizeof *list);
-        ok = ok && ad_custom(ev->c, &ev->applier, &rule, f->name, args, f->params, where, out);
-        if (!ok) value_release(ev->c, *out);
-    }
-    value_release(ev->c, rule);
-    values_release(ev->c, args, f->params);
-    give_back(ev->c, args, (size_t)f->params * sizeof *args);
+/* A rule as a function value; NONE where there is none. captured: the called function's own. */
+static bool rule_value(evaluator *ev, const struct custom_rule *rule, const value *captured, value *out) {
+    *out = value_none();
+    if (rule->function == NULL) return true;
+    int count = rule->captures.count;
+    value *list = take(ev->c, (size_t)count * sizeof *list);
+    if (list == NULL) return false;
+    for (int i = 0; i < count; i++) list[i] = captured[rule->captures.slot[i]];
+    bool ok = closure_new(ev, rule->function, list, count, out);
+    give_back(ev->c, list, (size_t)count * sizeof *list);
     return ok;
+}
+
+static bool apply_rules(evaluator *ev, const code_function *f, const value *args, const value *captured,
+                        span where, value primal, value *out) {
+    custom_call call = {
+        .applier = &ev->applier,
+        .vjp = value_none(),
+        .jvp = value_none(),
+        .name = f->name,
+        .args = args,
+        .count = f->params,
+        .result = primal,
+        .where = where,
+    };
+    bool ok = rule_value(ev, &f->vjp, captured, &call.vjp) && rule_value(ev, &f->jvp, captured, &call.jvp) &&
+              ad_custom(ev->c, &call, out);
+    value_release(ev->c, call.vjp);
+    value_release(ev->c, call.jvp);
+    return ok;
+}
+
+/* The body of a function with rules of its own runs on passive copies; then the handlers apply the rules. */
+static bool call_custom(evaluator *ev, const code_function *f, value *frame, span where, value *out) {
+    if (any_active(frame + f->params, f->captures)) {
+        error_set(&ev->c->err, ERROR_K0513, where,
+                  "`%s` has a rule of its own but captures a differentiated value, whose gradient would vanish",
+                  f->name);
+        error_help(&ev->c->err, "pass the value to `%s` as a parameter", f->name);
+        return false;
+    }
+    size_t bytes = (size_t)(f->params + f->captures) * sizeof(value);
+    value *kept = take(ev->c, bytes); /* the body may move its parameters away */
+    if (kept == NULL) return false;
+    for (int i = 0; i < f->params + f->captures; i++) kept[i] = value_retain(frame[i]);
+    for (int i = 0; i < f->params; i++) frame[i].index = 0;
+    value primal;
+    bool ok = eval(ev, frame, f->body, &primal);
+    if (ok) {
+        ok = apply_rules(ev, f, kept, kept + f->params, where, primal, out);
+        value_release(ev->c, primal);
+    }
+    values_release(ev->c, kept, f->params + f->captures);
+    give_back(ev->c, kept, bytes);
+    return ok;
+}
+
+/* A forward rule alone leaves reverse mode to the body. */
+static bool opaque(const context *c, const code_function *f) {
+    if (!ad_handling(c)) return false;
+    return f->vjp.function != NULL || (f->jvp.function != NULL && c->tape->forward_depth > 0);
 }
 
 static bool run_body(evaluator *ev, const code_function *f, value *frame, bool fresh, span where, value *out) {
@@ -168,9 +198,7 @@ static bool run_body(evaluator *ev, const code_function *f, value *frame, bool f
         if (!eval_boundary(ev, BOUNDARY_PARAMETER, 0, where, &frame[i])) return false;
     }
     if (!check_params(ev, f, frame, where)) return false;
-    if (f->vjp != NULL && ad_handling(ev->c) && any_active(frame, f->params)) {
-        return call_custom(ev, f, frame, where, out);
-    }
+    if (opaque(ev->c, f) && any_active(frame, f->params)) return call_custom(ev, f, frame, where, out);
     return eval(ev, frame, f->body, out);
 }
 

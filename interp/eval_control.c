@@ -172,10 +172,10 @@ static bool note_branch(evaluator *ev, value *frame, const code *n, bool taken, 
     bool ok = !reads.failed;
     if (ok && handlers != 0) {
         ok = all_boundaries(ev, BOUNDARY_JOIN, handlers, n->where, out, count);
-        value_list results = results_of(ev, out, ok ? count : 0);
-        ok = ok && !results.failed &&
-             ad_branch(ev->c, results.item, results.count, taken ? 0 : 1, reads.item, reads.count, n->where);
-        value_list_close(&results);
+        value_list joins = results_of(ev, out, ok ? count : 0);
+        ok = ok && !joins.failed &&
+             ad_branch(ev->c, joins.item, joins.count, taken ? 0 : 1, reads.item, reads.count, n->where);
+        value_list_close(&joins);
     }
     value_list_close(&reads);
     if (!ok) values_release(ev->c, out, count);
@@ -287,11 +287,11 @@ static bool loop_results(looping *l, int count, value *out) {
 
 static bool note_loop(looping *l) {
     const code *n = l->n;
-    value_list results = {.c = l->ev->c};
-    for (int i = 0; i < n->u.loop.count; i++) add_results(&results, &l->frame[n->u.loop.carry[i]]);
-    bool ok = !results.failed && ad_loop(l->ev->c, l->first, results.item, results.count, l->trips, l->reads.item,
-                                         l->reads.count, n->where);
-    value_list_close(&results);
+    value_list last = {.c = l->ev->c};
+    for (int i = 0; i < n->u.loop.count; i++) add_results(&last, &l->frame[n->u.loop.carry[i]]);
+    bool ok = !last.failed && ad_loop(l->ev->c, l->first, last.item, last.count, l->trips, l->reads.item,
+                                      l->reads.count, n->where);
+    value_list_close(&last);
     return ok;
 }
 

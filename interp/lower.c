@@ -101,19 +101,19 @@ code_function *code_find(const code_program *p, const fn_decl *decl) {
     return NULL;
 }
 
-/* The rule's captures are among the function's own (captures.c closes over the rule too). */
-static void lower_rule(lowering *l, code_function *f, const fn_decl *decl) {
-    if (decl->vjp == NULL) return;
-    f->vjp = lower_function(l, decl->vjp->fn);
-    const capture_set *rule = captures_of(l->captures, decl->vjp->fn);
+/* The rule's captures are among the function's own (captures.c closes over the rules too). */
+static void lower_rule(lowering *l, const fn_decl *decl, const symbol *rule, struct custom_rule *out) {
+    if (rule == NULL) return;
+    out->function = lower_function(l, rule->fn);
+    const capture_set *set = captures_of(l->captures, rule->fn);
     const capture_set *own = captures_of(l->captures, decl);
-    if (rule == NULL || rule->count == 0) return;
-    f->vjp_captures.slot = LOWER_ARRAY(l, int, rule->count);
-    if (f->vjp_captures.slot == NULL) return;
-    f->vjp_captures.count = rule->count;
-    for (int i = 0; i < rule->count; i++) {
+    if (set == NULL || set->count == 0) return;
+    out->captures.slot = LOWER_ARRAY(l, int, set->count);
+    if (out->captures.slot == NULL) return;
+    out->captures.count = set->count;
+    for (int i = 0; i < set->count; i++) {
         for (int k = 0; k < own->count; k++) {
-            if (own->symbols[k] == rule->symbols[i]) f->vjp_captures.slot[i] = k;
+            if (own->symbols[k] == set->symbols[i]) out->captures.slot[i] = k;
         }
     }
 }
@@ -159,7 +159,8 @@ code_function *lower_function(lowering *l, const fn_decl *decl) {
     f = function_new(l, decl);
     if (f == NULL) return NULL;
     lower_body(l, f, decl);
-    lower_rule(l, f, decl);
+    lower_rule(l, decl, decl->vjp, &f->vjp);
+    lower_rule(l, decl, decl->jvp, &f->jvp);
     return f;
 }
 

@@ -203,5 +203,5 @@ void kernel_install(context *c) {
 }
 
 const char *kernel_vector_name(void) {
-    return lines_now()->name;
+    return lines_sleef() ? lines_now()->name : lines_base.name;
 }

@@ -1,12 +1,16 @@
 /* The choice of line functions: by processor, and by the context's numerics. */
 #include "kernels/lines.h"
 
-bool lines_sleef(void) {
+static bool has_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
+bool lines_sleef(void) {
+    return has_avx2() && lines_now()->line[OP_exp][DT_F32] != NULL;
+}
+
 const line_table *lines_now(void) {
-    if (!lines_sleef()) return &lines_base;
+    if (!has_avx2()) return &lines_base;
     return __builtin_cpu_supports("avx512f") ? &lines_avx512 : &lines_avx2;
 }
 

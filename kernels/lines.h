@@ -78,6 +78,7 @@ number_fn *numbers_find(const context *c, op_id op, dtype t);
 extern number_fn *const number_table[OP_COUNT][DTYPE_COUNT];
 extern number_fn *const number_reference[OP_COUNT][DTYPE_COUNT];
 extern line_fn *const line_reference[OP_COUNT][DTYPE_COUNT];
+/* Whether the transcendental functions are SLEEF's: the processor and the build both have it. */
 bool lines_sleef(void);
 
 #endif

@@ -20,11 +20,14 @@ typedef struct op_call {
 } op_call;
 
 typedef struct handler handler;
+struct custom_call;         /* ad/ad.h */
 struct handler {
     handler *outer;         /* NULL for the bottom */
     int recorders;          /* reverse handlers among this one and those outside it */
     /* Performs the call, with c->top set to h by the door. *out is owned by the caller on success. */
     bool (*perform)(context *c, handler *h, const op_call *call, value *out);
+    /* The same for a call of a function with rules of its own (ad/ad.h); NULL for the bottom. */
+    bool (*custom)(context *c, handler *h, const struct custom_call *call, value *out);
 };
 
 /* Performs at the innermost handler. Passive calls (all indices 0) go straight to the bottom. */
