@@ -82,7 +82,7 @@ $B/kina-interp: $(tools) $B/libkina.a
 
 $B/libkina.a: $(library)
 	@rm -f $@
-	ar rcs $@ $^
+	@echo "ar qcs $@"; ar qcs $@ $^
 
 $B/tests/unit: $(units) $B/libkina.a
 	@mkdir -p $(@D)

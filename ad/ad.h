@@ -88,6 +88,26 @@ bool ad_loop(context *c, uint32_t first, const value *const *results, int result
  * indices are adjusted) and forgets all others from index `mark` on. Does nothing while recording. */
 void ad_reclaim(context *c, uint32_t mark, value *const *values, int count);
 
+/* ---- decisions, for what may be run again ---- */
+
+/* WRITE: the run's decisions are kept (ad_keep_...); READ: it obeys those of an earlier run (ad_past_...),
+ * asks no condition and has no effects. */
+static inline trail_mode ad_trail(const context *c) {
+    return c->tape != NULL ? c->tape->trail_mode : TRAIL_OFF;
+}
+bool ad_keep_tag(context *c, bool tag) MUST_CHECK;
+bool ad_past_tag(context *c);
+bool ad_hold_trips(context *c, uint32_t *place) MUST_CHECK;
+bool ad_keep_trips(context *c, uint32_t place, uint64_t trips) MUST_CHECK;
+uint64_t ad_past_trips(context *c);
+bool ad_keep_value(context *c, const value *v) MUST_CHECK;
+/* Owned by the caller. */
+value ad_past_value(context *c);
+/* Turns the trail off and returns what it was, for ad_trail_resume: a condition's inner decisions are asked
+ * only while it is. */
+trail_mode ad_trail_pause(context *c);
+void ad_trail_resume(context *c, trail_mode mode);
+
 /* ---- functions with rules of their own ---- */
 
 /* How ad/ calls a function value: the one thing that it needs of the evaluator here. */

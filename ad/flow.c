@@ -58,3 +58,33 @@ bool ad_loop(context *c, uint32_t first, const value *const *results, int result
     return tape_note_region(c->tape, RECORD_LOOP, first, (uint32_t)trips, results, result_count, reads, count,
                             where);
 }
+
+/* ---- decisions ---- */
+
+bool ad_keep_tag(context *c, bool tag) { return trail_write_tag(c, c->tape->trail, tag); }
+
+bool ad_past_tag(context *c) { return trail_read_tag(c->tape->trail, &c->tape->trail_at); }
+
+bool ad_hold_trips(context *c, uint32_t *place) { return trail_hold_trips(c, c->tape->trail, place); }
+
+bool ad_keep_trips(context *c, uint32_t place, uint64_t trips) {
+    return trail_fill_trips(c, c->tape->trail, place, trips);
+}
+
+uint64_t ad_past_trips(context *c) { return trail_read_trips(c->tape->trail, &c->tape->trail_at); }
+
+bool ad_keep_value(context *c, const value *v) { return trail_write_value(c, c->tape->trail, v); }
+
+value ad_past_value(context *c) {
+    return value_retain(*trail_read_value(c->tape->trail, &c->tape->trail_at));
+}
+
+trail_mode ad_trail_pause(context *c) {
+    trail_mode mode = ad_trail(c);
+    if (mode != TRAIL_OFF) c->tape->trail_mode = TRAIL_OFF;
+    return mode;
+}
+
+void ad_trail_resume(context *c, trail_mode mode) {
+    if (mode != TRAIL_OFF) c->tape->trail_mode = mode;
+}

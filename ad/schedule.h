@@ -3,7 +3,7 @@
  *
  * A loop of N iterations (N unknown while it runs, unless `known`) starts from state 0; state i is what
  * iteration i starts from. To advance is to run an iteration without recording, to tape is to run it with
- * recording. The executor (loop.c) asks before each forward iteration, then asks again and again during the
+ * recording. The executor (checkpoint.c) asks before each forward iteration, then asks again and again during the
  * backward sweep what to do about the iterations [0, n) that are still to be reversed:
  *
  *   forward:   for i = 0, 1, ...: schedule_forward, then drops, then the iteration is taped or advanced
@@ -41,7 +41,7 @@ typedef struct forward_order {
 typedef enum backward_kind { BACKWARD_ADVANCE, BACKWARD_TAPE } backward_kind;
 typedef struct backward_order {
     backward_kind kind;
-    uint64_t from, to;      /* from the kept state `from`, run iterations [from, to), to <= n */
+    uint64_t from, to;      /* from state `from`, kept or just advanced to, run iterations [from, to), to <= n */
     bool keep;              /* ADVANCE: keep state `to` */
 } backward_order;
 

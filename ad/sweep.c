@@ -4,25 +4,15 @@
 
 #include <string.h>
 
-typedef struct sweep {
-    context *c;
-    tape *t;
-    reverse_scope *scope;
-    pile adjoint;               /* of record mark + i: a value, NONE while absent */
-    bool frees_records;         /* no handler outside */
-    bool frees_saved;           /* no reverse handler outside */
-    uint32_t dead_from;         /* records from here on belong to a loop without a live result */
-    uint32_t at;                /* the record being swept */
-    performer p;
-} sweep;
+#include "ad/checkpoint_state.h"
 
 /* ---- adjoints ---- */
 
-static value *adjoint_of(sweep *s, uint32_t index) {
+value *sweep_adjoint(sweep *s, uint32_t index) {
     return pile_at(&s->adjoint, index - s->scope->mark);
 }
 
-static bool wanted(const sweep *s, uint32_t index) {
+bool sweep_wants(const sweep *s, uint32_t index) {
     return index >= s->scope->mark && index != 0 && (tape_record(s->t, index)->handlers & s->scope->bit);
 }
 
@@ -48,15 +38,14 @@ static bool zeros_for(sweep *s, uint32_t index, value *out) {
     return filled(s, tape_shape(s->t, tape_record(s->t, index)), 0.0, out);
 }
 
-/* Rule 3: an absent adjoint of an active value becomes +0.0. */
-static bool zero_if_absent(sweep *s, uint32_t index) {
-    if (!wanted(s, index)) return true;
-    value *slot = adjoint_of(s, index);
+bool sweep_zero_if_absent(sweep *s, uint32_t index) {
+    if (!sweep_wants(s, index)) return true;
+    value *slot = sweep_adjoint(s, index);
     return slot->kind != VALUE_NONE || zeros_for(s, index, slot);
 }
 
-static bool accumulate(sweep *s, uint32_t index, const value *v, bool spent) {
-    value *slot = adjoint_of(s, index);
+bool sweep_accumulate(sweep *s, uint32_t index, const value *v, bool spent) {
+    value *slot = sweep_adjoint(s, index);
     if (slot->kind == VALUE_NONE) {
         *slot = value_retain(*v);
         return true;
@@ -71,7 +60,7 @@ static bool accumulate(sweep *s, uint32_t index, const value *v, bool spent) {
 /* Adds by an op whose first operand is the accumulator. */
 static bool accumulate_into(sweep *s, uint32_t index, op_id op, const op_attrs *attrs, int n,
                             const value *rest) {
-    value *slot = adjoint_of(s, index);
+    value *slot = sweep_adjoint(s, index);
     value sum;
     if (slot->kind == VALUE_NONE && op == OP_matmul_add) {
         op_attrs product = {0};
@@ -91,7 +80,7 @@ static bool accumulate_into(sweep *s, uint32_t index, op_id op, const op_attrs *
 
 static bool sink(void *self, int k, const value *v, bool spent) {
     sweep *s = self;
-    return accumulate(s, record_operand(s->t, tape_record(s->t, s->at), k), v, spent);
+    return sweep_accumulate(s, record_operand(s->t, tape_record(s->t, s->at), k), v, spent);
 }
 
 static bool sink_into(void *self, int k, op_id op, const op_attrs *attrs, int n, const value *rest) {
@@ -124,7 +113,7 @@ static bool operands_read(sweep *s, const record *r, operands *o) {
     }
     for (int k = 0; k < o->n; k++) {
         uint32_t index = record_operand(s->t, r, k);
-        o->wants[k] = wanted(s, index);
+        o->wants[k] = sweep_wants(s, index);
         o->type[k] = index != 0 ? *tape_shape(s->t, tape_record(s->t, index)) : (op_type){0};
     }
     return true;
@@ -179,7 +168,7 @@ static bool sweep_op(sweep *s, const record *r, const value *d) {
 
 static bool sweep_scalar(sweep *s, const record *r, const value *d) {
     for (int k = 0; k < r->n; k++) {
-        if (!wanted(s, r->in[k])) continue;
+        if (!sweep_wants(s, r->in[k])) continue;
         value v = *d;
         v.index = 0;
         if (d->dtype == DT_F64) {
@@ -187,7 +176,7 @@ static bool sweep_scalar(sweep *s, const record *r, const value *d) {
         } else {
             v.as.f32 = d->as.f32 * (float)r->u.partial[k];
         }
-        value *slot = adjoint_of(s, r->in[k]);
+        value *slot = sweep_adjoint(s, r->in[k]);
         if (slot->kind == VALUE_NONE) {
             *slot = v;
         } else if (d->dtype == DT_F64) {
@@ -209,7 +198,7 @@ static bool custom_contributions(sweep *s, const record *r, const value *answer)
         const value *v = answer->kind == VALUE_TUPLE ? &answer->as.tuple->item[next] : answer;
         next++;
         uint32_t index = record_operand(s->t, r, k);
-        if (wanted(s, index) && !accumulate(s, index, v, false)) return false;
+        if (sweep_wants(s, index) && !sweep_accumulate(s, index, v, false)) return false;
     }
     return true;
 }
@@ -231,37 +220,39 @@ static bool sweep_custom(sweep *s, const record *r, const value *d) {
     return ok;
 }
 
-/* True when one of the region's results has an adjoint: then the text has a backward part for it. */
-static bool live(sweep *s, const record *r) {
+bool sweep_live(sweep *s, const record *r) {
     for (uint32_t i = 0; i < r->u.region.results; i++) {
         uint32_t index = tape_operand(s->t, r->u.region.place + i);
-        if (wanted(s, index) && adjoint_of(s, index)->kind != VALUE_NONE) return true;
+        if (sweep_wants(s, index) && sweep_adjoint(s, index)->kind != VALUE_NONE) return true;
     }
     return false;
 }
 
-static bool sweep_region(sweep *s, const record *r) {
-    bool loop = r->op == RECORD_LOOP;
-    if (!live(s, r)) {
-        if (loop && r->in[0] < s->dead_from) s->dead_from = r->in[0];
-        return true;
-    }
-    uint32_t first_read = r->u.region.place + r->u.region.results;
-    for (uint32_t i = 0; i < r->u.region.reads; i++) {
-        if (!zero_if_absent(s, tape_operand(s->t, first_read + i))) return false;
-    }
-    for (uint32_t i = 0; loop && i < r->u.region.results; i++) {
-        if (!zero_if_absent(s, tape_operand(s->t, r->u.region.place + i))) return false;
+bool sweep_zero_region(sweep *s, const record *r, bool results) {
+    uint32_t first = r->u.region.place + (results ? 0 : r->u.region.results);
+    uint32_t end = r->u.region.place + r->u.region.results + r->u.region.reads;
+    for (uint32_t place = first; place < end; place++) {
+        if (!sweep_zero_if_absent(s, tape_operand(s->t, place))) return false;
     }
     return true;
+}
+
+static bool sweep_region(sweep *s, const record *r) {
+    bool branch = r->op == RECORD_BRANCH;
+    if (!sweep_live(s, r)) {
+        if (!branch && r->in[0] < s->dead_from) s->dead_from = r->in[0];
+        return true;
+    }
+    if (!sweep_zero_region(s, r, !branch)) return false;
+    return r->op != RECORD_CHECKPOINT || checkpoint_sweep(s, r);
 }
 
 static bool sweep_record(sweep *s) {
     const record *r = tape_record(s->t, s->at);
     s->p.where = r->where;
-    if (r->op == RECORD_BRANCH || r->op == RECORD_LOOP) return sweep_region(s, r);
-    if (r->op == OP_carry && s->at < s->dead_from && !zero_if_absent(s, s->at)) return false;
-    value *slot = adjoint_of(s, s->at);
+    if (r->op >= RECORD_BRANCH) return sweep_region(s, r);
+    if (r->op == OP_carry && s->at < s->dead_from && !sweep_zero_if_absent(s, s->at)) return false;
+    value *slot = sweep_adjoint(s, s->at);
     if (slot->kind == VALUE_NONE) return true;
     value d = *slot;
     *slot = value_none();
@@ -269,7 +260,7 @@ static bool sweep_record(sweep *s) {
     if (r->op == RECORD_SCALAR) {
         ok = sweep_scalar(s, r, &d);
     } else if (r->op == OP_identity || r->op == OP_carry) {
-        ok = !wanted(s, r->in[0]) || accumulate(s, r->in[0], &d, false);
+        ok = !sweep_wants(s, r->in[0]) || sweep_accumulate(s, r->in[0], &d, false);
     } else if (r->op == OP_custom) {
         ok = sweep_custom(s, r, &d);
     } else if (r->op < OP_COUNT) {
@@ -281,13 +272,26 @@ static bool sweep_record(sweep *s) {
 
 /* ---- the whole ---- */
 
-static bool sweep_open(sweep *s, uint32_t records) {
-    for (uint32_t i = 0; i < records; i++) {
+bool sweep_extend(sweep *s) {
+    uint32_t records = tape_top(s->t) - s->scope->mark;
+    while (s->adjoint.count < records) {
         value *slot = pile_push(s->c, &s->adjoint);
         if (slot == NULL) return false;
         *slot = value_none();
     }
     return true;
+}
+
+void sweep_cut(sweep *s, uint32_t index) {
+    if (!s->frees_records) return;
+    uint32_t count = index - s->scope->mark;
+    for (uint32_t i = s->adjoint.count; i > count; i--) {
+        value *slot = pile_at(&s->adjoint, i - 1);
+        value_release(s->c, *slot);
+        *slot = value_none();
+    }
+    tape_truncate(s->t, index);
+    pile_truncate(s->c, &s->adjoint, count);
 }
 
 static void sweep_close(sweep *s) {
@@ -298,7 +302,7 @@ static void sweep_close(sweep *s) {
 }
 
 static bool sweep_seed(sweep *s, const value *primal, const value *seed) {
-    value *slot = adjoint_of(s, primal->index);
+    value *slot = sweep_adjoint(s, primal->index);
     if (seed != NULL) {
         *slot = value_retain(*seed);
         return true;
@@ -307,25 +311,25 @@ static bool sweep_seed(sweep *s, const value *primal, const value *seed) {
     return filled(s, &shape, 1.0, slot);
 }
 
-static bool sweep_back(sweep *s) {
-    for (uint32_t top = s->scope->mark + s->adjoint.count; top > s->scope->body; top--) {
-        s->at = top - 1;
-        if ((s->at & 63) == 0 && !context_may_go_on(s->c, tape_record(s->t, s->at)->where)) return false;
-        if (s->at < s->dead_from) s->dead_from = UINT32_MAX;
+bool sweep_down(sweep *s, uint32_t top, uint32_t floor) {
+    while (top > floor) {
+        s->at = s->next = --top;
+        if ((top & 63) == 0 && !context_may_go_on(s->c, tape_record(s->t, top)->where)) return false;
+        if (top < s->dead_from) s->dead_from = UINT32_MAX;
         if (!sweep_record(s)) return false;
         if (s->frees_records) {
-            tape_truncate(s->t, s->at);
-            pile_truncate(s->c, &s->adjoint, s->at - s->scope->mark);
+            sweep_cut(s, s->next);
         } else if (s->frees_saved) {
-            tape_unsave(s->t, tape_record(s->t, s->at));
+            tape_unsave(s->t, tape_record(s->t, top));
         }
+        top = s->next;
     }
     return true;
 }
 
 static bool take_gradients(sweep *s, const value *parameter, int count, value *gradients) {
     for (int i = 0; i < count; i++) {
-        value *slot = adjoint_of(s, parameter[i].index);
+        value *slot = sweep_adjoint(s, parameter[i].index);
         gradients[i] = *slot;
         *slot = value_none();
         if (gradients[i].kind == VALUE_NONE && !zeros_for(s, parameter[i].index, &gradients[i])) {
@@ -353,8 +357,10 @@ bool sweep_run(context *c, reverse_scope *scope, const value *primal, const valu
     s.p.sink = sink;
     s.p.sink_into = sink_into;
     s.p.self = &s;
-    bool ok = sweep_open(&s, tape_top(s.t) - scope->mark);
-    if (ok && wanted(&s, primal->index)) ok = sweep_seed(&s, primal, seed) && sweep_back(&s);
+    bool ok = sweep_extend(&s);
+    if (ok && sweep_wants(&s, primal->index)) {
+        ok = sweep_seed(&s, primal, seed) && sweep_down(&s, tape_top(s.t), scope->body);
+    }
     ok = ok && take_gradients(&s, parameter, count, gradients);
     sweep_close(&s);
     return ok;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ad/ad.h"
+#include "ad/checkpoint.h"
 #include "ad/performer.h"
 
 /* ---- interned shapes ---- */
@@ -86,6 +87,7 @@ static void tape_free(context *c, tape *t) {
     pile_close(c, &t->records);
     pile_close(c, &t->saved);
     pile_close(c, &t->operands);
+    pile_close(c, &t->loops);
     give_back(c, t->shapes, t->shape_capacity * sizeof *t->shapes);
     give_back(c, t->shape_slot, 2 * t->shape_capacity * sizeof *t->shape_slot);
     give_back(c, t, sizeof *t);
@@ -99,6 +101,7 @@ tape *tape_of(context *c) {
     t->records.element = sizeof(record);
     t->saved.element = sizeof(value);
     t->operands.element = sizeof(uint32_t);
+    t->loops.element = sizeof(struct checkpointed *);
     bool ok = shapes_grow(t);
     if (ok) {
         for (uint8_t i = 0; i < DTYPE_COUNT; i++) t->shapes[i] = (op_type){.dtype = i};
@@ -366,6 +369,11 @@ static uint32_t saved_count(const record *r) {
 }
 
 void tape_unsave(tape *t, record *r) {
+    if (r->op == RECORD_CHECKPOINT) {
+        struct checkpointed **loop = pile_at(&t->loops, r->u.region.tag);
+        checkpoint_close(t->c, *loop);
+        *loop = NULL;
+    }
     uint32_t count = saved_count(r);
     for (uint32_t i = 0; i < count; i++) {
         value *v = tape_saved(t, r->u.op.saved + i);
@@ -384,7 +392,8 @@ void tape_truncate(tape *t, uint32_t index) {
         record *r = tape_record(t, tape_top(t) - 1);
         tape_unsave(t, r);
         if (saved_count(r) > 0) pile_truncate(t->c, &t->saved, r->u.op.saved);
-        if (r->op == RECORD_BRANCH || r->op == RECORD_LOOP) {
+        if (r->op == RECORD_CHECKPOINT) pile_truncate(t->c, &t->loops, r->u.region.tag);
+        if (r->op == RECORD_BRANCH || r->op == RECORD_LOOP || r->op == RECORD_CHECKPOINT) {
             pile_truncate(t->c, &t->operands, r->u.region.place);
         } else if (r->op < OP_COUNT && (r->n > 3 || r->op == OP_custom)) {
             pile_truncate(t->c, &t->operands, r->in[0]);

@@ -10,6 +10,7 @@
 #define KINA_TAPE_H
 
 #include "ad/pile.h"
+#include "ad/trail.h"
 #include "runtime/door.h"
 
 /* What a record is, besides the ops of ops.def. */
@@ -18,6 +19,7 @@ enum {
     RECORD_SCALAR,              /* an elementwise op on numbers: operands and partials */
     RECORD_BRANCH,              /* behind the joins of an `if`: its tag and what it reads */
     RECORD_LOOP,                /* behind a loop: its trip count and what it reads */
+    RECORD_CHECKPOINT,          /* behind the results of a checkpointed loop (checkpoint.h), which it owns */
 };
 
 enum {
@@ -33,7 +35,7 @@ typedef struct record {
     uint32_t shape : 24;        /* of the result: tape_shape */
     uint32_t handlers : 8;      /* the reverse handlers that the result is active for */
     uint32_t in[2];             /* operands' indices; n > 3: in[0] is their place among the operands;
-                                   LOOP: in[0] is the record of the first carry */
+                                   LOOP, CHECKPOINT: in[0] is the loop's first record */
     union {
         struct {
             const op_attrs *attrs;
@@ -44,18 +46,23 @@ typedef struct record {
         struct {
             uint32_t place;     /* among the operands: the results' indices, then those of what is read */
             uint32_t results, reads;    /* how many of each */
-            uint32_t tag;       /* BRANCH: 0 then, 1 else; LOOP: trip count modulo 2^32 */
+            uint32_t tag;       /* BRANCH: 0 then, 1 else; LOOP: trip count modulo 2^32; CHECKPOINT: its
+                                   place among the loops */
         } region;
     } u;
     span where;
 } record;
 
-_Static_assert(RECORD_LOOP <= UINT8_MAX, "a record's kind is a byte");
+_Static_assert(RECORD_CHECKPOINT <= UINT8_MAX, "a record's kind is a byte");
 _Static_assert(sizeof(record) == 40, "records are small and of one size");
 
 typedef struct tape {
     context *c;
     pile records, saved, operands;
+    pile loops;                 /* struct checkpointed *, owned; NULL once swept */
+    trail *trail;               /* what a run inside a checkpointed loop writes or obeys */
+    trail_mode trail_mode;
+    trail_mark trail_at;        /* READ: the place of the next decision */
     op_type *shapes;            /* interned; the first DTYPE_COUNT are the numbers */
     uint32_t shape_count, shape_capacity;
     uint32_t *shape_slot;       /* open hash table over shapes, shape_capacity * 2 entries */

@@ -432,8 +432,10 @@ static const type *check_op(checker *c, builtin_call *b) {
         return &check_error_type;
     }
     if (!check_attributes(c, b)) return &check_error_type;
-    if (b->use->op == OP_broadcast) broadcast_ones(b);
-    if (b->use->op == OP_reshape && !reshape_fits(c, b)) return &check_error_type;
+    if (b->operand_count == 1 && b->operands[0] != NULL) {
+        if (b->use->op == OP_broadcast) broadcast_ones(b);
+        if (b->use->op == OP_reshape && !reshape_fits(c, b)) return &check_error_type;
+    }
     const type *t = check_apply(c, b->use->op, b->name, b->e->u.call.callee->at, &b->use->attrs,
                                 b->operands, b->operand_count);
     /* Dims of the checker mean nothing to a run, which evaluates the sizes. */
@@ -521,7 +523,7 @@ static const type *value_type(checker *c, const type *wanted, const op_type *res
 
 const type *check_builtin_value(checker *c, expr *e, int builtin, const type *wanted) {
     const char *name = check_builtin_name(builtin);
-    op_type in[3], out;
+    op_type in[3] = {0}, out;
     op_attrs attrs = {0};
     op_fault fault = {0};
     bool good = builtin < (int)OP_COUNT && passable((op_id)builtin) &&

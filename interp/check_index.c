@@ -50,10 +50,10 @@ static int64_t unknown(checker *c, span at) {
     return dims_symbol(c->dims, DIM_UNKNOWN, NULL, at);
 }
 
+/* How many entries a range has; step is not 0. */
 static int64_t count_of(int64_t lo, int64_t hi, int64_t step) {
-    int64_t count = step > 0 ? (hi - lo) / step + ((hi - lo) % step != 0)
-                             : (lo - hi) / -step + ((lo - hi) % -step != 0);
-    return (step > 0 ? hi > lo : lo > hi) ? count : 0;
+    int64_t distance = step > 0 ? hi - lo : lo - hi, stride = step > 0 ? step : -step;
+    return distance <= 0 ? 0 : (distance - 1) / stride + 1;
 }
 
 /* The dim that a range with fixed bounds leaves of a dim of known size. */

@@ -58,6 +58,23 @@ typedef struct callee {
     code *value;
 } callee;
 
+/* @checkpoint of a loop, and what is needed to know its trip count ahead: `i < limit` with i counting up by
+ * a constant. */
+typedef struct loop_policy {
+    uint8_t kind;               /* policy_kind of ad/schedule.h */
+    code *amount;               /* k or slots; NULL: the policy needs none */
+    code *bytes;                /* memory given as an expression; NULL: byte_count */
+    int64_t byte_count;
+    span where;
+} loop_policy;
+
+typedef struct trip_count {
+    int carry;                  /* which carry counts; -1: not known ahead */
+    int64_t step;
+    bool inclusive;             /* <= instead of < */
+    code *limit;
+} trip_count;
+
 /* One axis of an index expression. A missing bound is NULL. */
 typedef struct index_axis {
     bool range;
@@ -106,8 +123,13 @@ struct code {
             int *carry;         /* slots */
             code **init;
             code *body;
-            slots reads;
+            slots reads;        /* outer slots that the body reads and that may be active */
+            slots captures;     /* all outer slots that condition and body read */
             const char **names;
+            const code_function *function;  /* around it: its frame's size */
+            bool plain_carries; /* numbers and tensors only: a policy can act */
+            loop_policy *policy;    /* NULL: the command line's */
+            trip_count trips;
         } loop;
         struct {
             callee callee;

@@ -7,6 +7,7 @@
 #ifndef KINA_ENGINE_H
 #define KINA_ENGINE_H
 
+#include "ad/schedule.h"
 #include "interp/ast.h"
 #include "runtime/value.h"
 
@@ -29,6 +30,7 @@ typedef struct engine_options {
     bool print_full;            /* print shows all of a long tensor */
     engine_print print;         /* where `print` writes; NULL: nowhere */
     void *print_self;
+    policy checkpoint;          /* of loops that have no @checkpoint of their own; zero: keep everything */
     const value *seed;          /* cotangent for the outermost handle of the main expression; NULL: its own */
 } engine_options;
 

@@ -75,10 +75,12 @@ bool eval_args(evaluator *ev, value *frame, code *const *args, int count, value 
 
 bool eval_condition(evaluator *ev, value *frame, const code *n, bool *out) {
     handler *top = ev->c->top;
+    trail_mode mode = ad_trail_pause(ev->c);
     ev->c->top = ev->bottom;
     value v;
     bool ok = eval(ev, frame, n, &v);
     ev->c->top = top;
+    ad_trail_resume(ev->c, mode);
     *out = ok && v.as.b;
     return ok;
 }

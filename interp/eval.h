@@ -30,6 +30,10 @@ bool eval_call(evaluator *ev, const code_function *f, value *args, const value *
 bool eval_block(evaluator *ev, value *frame, const code *n, int count, value *out) MUST_CHECK;
 bool eval_if(evaluator *ev, value *frame, const code *n, int count, value *out) MUST_CHECK;
 bool eval_while(evaluator *ev, value *frame, const code *n, int count, value *out) MUST_CHECK;
+/* A loop whose tape is thinned by a policy, once its inits are evaluated (taken over). *done is false, and
+ * nothing has happened, where no policy acts. */
+bool eval_checkpointed(evaluator *ev, value *frame, const code *n, value *carries, uint8_t handlers,
+                       const value *const *reads, int count, bool *done, uint64_t *trips) MUST_CHECK;
 bool eval_handle(evaluator *ev, value *frame, const code *n, int count, value *out) MUST_CHECK;
 bool eval_call_node(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
 bool eval_closure(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;

@@ -293,6 +293,18 @@ typedef struct handling {
     called f;
 } handling;
 
+/* A cotangent or tangent must have the type of what it belongs to. */
+static bool same_type(evaluator *ev, const value *given, const value *of, const char *what, span where) {
+    bool same = given->dtype == of->dtype &&
+                shape_same(value_rank(given), value_dims(given), value_rank(of), value_dims(of));
+    if (same) return true;
+    char a[96], b[96];
+    shape_print(a, sizeof a, value_rank(given), value_dims(given));
+    shape_print(b, sizeof b, value_rank(of), value_dims(of));
+    return error_set(&ev->c->err, ERROR_K0502, where, "the %s is %s %s, but %s %s is asked for", what,
+                     dtype_name((dtype)given->dtype), a, dtype_name((dtype)of->dtype), b);
+}
+
 static bool reverse_run(handling *h, const value *seed) {
     evaluator *ev = h->ev;
     const code *n = h->n;
@@ -310,6 +322,10 @@ static bool reverse_run(handling *h, const value *seed) {
     }
     if (!ok) values_release(ev->c, h->args, n->u.handle.count);
     ok = ok && eval_call(ev, h->f.f, h->args, h->f.captured, true, n->where, &h->answer[0]);
+    if (ok && seed != NULL && !same_type(ev, seed, &h->answer[0], "seed cotangent", n->where)) {
+        value_release(ev->c, h->answer[0]);
+        ok = false;
+    }
     if (!ok) {
         reverse_abandon(ev->c, &scope);
     } else {
@@ -345,15 +361,6 @@ static bool forward_run(handling *h, const value *tangents) {
     return ok;
 }
 
-/* A cotangent or tangent must have the shape of what it belongs to. */
-static bool same_shape(evaluator *ev, const value *given, const value *of, const char *what, span where) {
-    if (shape_same(value_rank(given), value_dims(given), value_rank(of), value_dims(of))) return true;
-    char a[96], b[96];
-    shape_print(a, sizeof a, value_rank(given), value_dims(given));
-    shape_print(b, sizeof b, value_rank(of), value_dims(of));
-    return error_set(&ev->c->err, ERROR_K0502, where, "the %s has shape %s, but %s is asked for", what, a, b);
-}
-
 static bool handle_forward(handling *h, value *frame) {
     const code *n = h->n;
     if (!eval_args(h->ev, frame, n->u.handle.tangents, h->params, h->param)) {
@@ -362,7 +369,7 @@ static bool handle_forward(handling *h, value *frame) {
     }
     bool ok = true;
     for (int i = 0, k = 0; i < n->u.handle.count && ok; i++) {
-        if (n->u.handle.floating[i]) ok = same_shape(h->ev, &h->param[k++], &h->args[i], "tangent", n->where);
+        if (n->u.handle.floating[i]) ok = same_type(h->ev, &h->param[k++], &h->args[i], "tangent", n->where);
     }
     if (ok) {
         ok = forward_run(h, h->param);

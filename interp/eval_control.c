@@ -182,9 +182,20 @@ static bool note_branch(evaluator *ev, value *frame, const code *n, bool taken, 
     return ok;
 }
 
+/* A replay obeys what the run decided. */
+static bool decide(evaluator *ev, value *frame, const code *n, bool *taken) {
+    trail_mode mode = ad_trail(ev->c);
+    if (mode == TRAIL_READ) {
+        *taken = !ad_past_tag(ev->c);
+        return true;
+    }
+    if (!eval_condition(ev, frame, n->u.branch.condition, taken)) return false;
+    return mode != TRAIL_WRITE || ad_keep_tag(ev->c, !*taken);
+}
+
 bool eval_if(evaluator *ev, value *frame, const code *n, int count, value *out) {
     bool taken;
-    if (!eval_condition(ev, frame, n->u.branch.condition, &taken)) return false;
+    if (!decide(ev, frame, n, &taken)) return false;
     const code *branch = taken ? n->u.branch.then : n->u.branch.otherwise;
     if (!eval_many(ev, frame, branch, count, out)) return false;
     return !ad_recording(ev->c) || note_branch(ev, frame, n, taken, count, out);
@@ -226,24 +237,65 @@ static void reclaim_carries(looping *l, uint32_t mark) {
     for (int i = 0; i < n->u.loop.count; i++) l->frame[n->u.loop.carry[i]] = l->next[i];
 }
 
+static bool iterate_once(looping *l, uint32_t mark) {
+    evaluator *ev = l->ev;
+    ev->c->stats.iterations++;
+    if (!eval_many(ev, l->frame, l->n->u.loop.body, l->n->u.loop.count, l->next)) return false;
+    if (!carry_over(l)) return false;
+    reclaim_carries(l, mark);
+    l->trips++;
+    return true;
+}
+
 static bool iterate(looping *l) {
     evaluator *ev = l->ev;
-    const code *n = l->n;
     uint32_t mark = ad_handling(ev->c) ? tape_top(ev->c->tape) : 0;
     for (;;) {
         bool again;
-        if (!context_may_go_on(ev->c, n->where)) return false;
-        if (!eval_condition(ev, l->frame, n->u.loop.condition, &again)) return false;
+        if (!context_may_go_on(ev->c, l->n->where)) return false;
+        if (!eval_condition(ev, l->frame, l->n->u.loop.condition, &again)) return false;
         if (!again) return true;
-        ev->c->stats.iterations++;
-        if (!eval_many(ev, l->frame, n->u.loop.body, n->u.loop.count, l->next)) return false;
-        if (!carry_over(l)) return false;
-        reclaim_carries(l, mark);
-        l->trips++;
+        if (!iterate_once(l, mark)) return false;
     }
 }
 
-/* What the text says may be active: everything floating that the body reads or that comes in. */
+/* A replay knows how often: the condition is not asked. */
+static bool iterate_again(looping *l) {
+    context *c = l->ev->c;
+    uint32_t mark = tape_top(c->tape);
+    for (uint64_t left = ad_past_trips(c); left > 0; left--) {
+        if (!context_may_go_on(c, l->n->where) || !iterate_once(l, mark)) return false;
+    }
+    return true;
+}
+
+static bool iterate_kept(looping *l) {
+    context *c = l->ev->c;
+    uint32_t place;
+    return ad_hold_trips(c, &place) && iterate(l) && ad_keep_trips(c, place, l->trips);
+}
+
+static bool note_loop(looping *l) {
+    const code *n = l->n;
+    value_list last = {.c = l->ev->c};
+    for (int i = 0; i < n->u.loop.count; i++) add_results(&last, &l->frame[n->u.loop.carry[i]]);
+    bool ok = !last.failed && ad_loop(l->ev->c, l->first, last.item, last.count, l->trips, l->reads.item,
+                                      l->reads.count, n->where);
+    value_list_close(&last);
+    return ok;
+}
+
+static bool run_loop(looping *l) {
+    bool ok;
+    switch (ad_trail(l->ev->c)) {
+    case TRAIL_READ: ok = iterate_again(l); break;
+    case TRAIL_WRITE: ok = iterate_kept(l); break;
+    default: ok = iterate(l); break;
+    }
+    return ok && (l->handlers == 0 || note_loop(l));
+}
+
+/* The inits, and what the text says may be active: everything floating that the body reads or that comes in. */
 static bool loop_open(looping *l) {
     evaluator *ev = l->ev;
     const code *n = l->n;
@@ -258,26 +310,15 @@ static bool loop_open(looping *l) {
         value_list_close(&inits);
         l->first = tape_top(ev->c->tape);
     }
-    if (l->reads.failed) {
-        values_release(ev->c, l->next, n->u.loop.count);
-        return false;
-    }
-    return carry_over(l);
+    if (l->reads.failed) values_release(ev->c, l->next, n->u.loop.count);
+    return !l->reads.failed;
 }
 
-/* The carried values that the context takes leave their slots; the others end here. */
+/* The carried values that the context takes; the others end here. l->next holds them all. */
 static bool loop_results(looping *l, int count, value *out) {
     const code *n = l->n;
     int taken = n->u.loop.take;
-    for (int i = 0; i < n->u.loop.count; i++) {
-        value *slot = &l->frame[n->u.loop.carry[i]];
-        if (i < taken) {
-            l->next[i] = *slot;
-        } else {
-            value_release(l->ev->c, *slot);
-        }
-        *slot = value_none();
-    }
+    values_release(l->ev->c, l->next + taken, n->u.loop.count - taken);
     if (count == taken) {
         memcpy(out, l->next, (size_t)count * sizeof *out);
         return true;
@@ -285,14 +326,23 @@ static bool loop_results(looping *l, int count, value *out) {
     return eval_pack(l->ev, l->next, taken, out);
 }
 
-static bool note_loop(looping *l) {
+static bool plain_loop(looping *l) {
     const code *n = l->n;
-    value_list last = {.c = l->ev->c};
-    for (int i = 0; i < n->u.loop.count; i++) add_results(&last, &l->frame[n->u.loop.carry[i]]);
-    bool ok = !last.failed && ad_loop(l->ev->c, l->first, last.item, last.count, l->trips, l->reads.item,
-                                      l->reads.count, n->where);
-    value_list_close(&last);
-    return ok;
+    if (!carry_over(l) || !run_loop(l)) return false;
+    for (int i = 0; i < n->u.loop.count; i++) {
+        l->next[i] = l->frame[n->u.loop.carry[i]];
+        l->frame[n->u.loop.carry[i]] = value_none();
+    }
+    return true;
+}
+
+static bool either_loop(looping *l) {
+    bool done;
+    if (!eval_checkpointed(l->ev, l->frame, l->n, l->next, l->handlers, l->reads.item, l->reads.count, &done,
+                           &l->trips)) {
+        return false;
+    }
+    return done || plain_loop(l);
 }
 
 bool eval_while(evaluator *ev, value *frame, const code *n, int count, value *out) {
@@ -301,12 +351,11 @@ bool eval_while(evaluator *ev, value *frame, const code *n, int count, value *ou
     size_t bytes = (size_t)n->u.loop.count * sizeof *l.next;
     if (n->u.loop.count > FEW_ITEMS && (l.next = take(ev->c, bytes)) == NULL) return false;
     bool ok = loop_open(&l);
-    if (ok && !iterate(&l)) {
+    if (ok && !either_loop(&l)) {
         error_add_note(&ev->c->err, n->where, "in iteration %llu of this loop",
                        (unsigned long long)l.trips);
         ok = false;
     }
-    ok = ok && (l.handlers == 0 || note_loop(&l));
     ok = ok && loop_results(&l, count, out);
     value_list_close(&l.reads);
     if (l.next != few) give_back(ev->c, l.next, bytes);

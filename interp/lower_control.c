@@ -100,6 +100,34 @@ static code *lower_init(fn_scope *s, const carry *c) {
     return lower_checked(s, init, c->init->type, c->type, c->name, c->at);
 }
 
+/* The carries, as locals of the loop's body. */
+static void lower_carries(fn_scope *s, const expr *e, code *n) {
+    n->u.loop.plain_carries = true;
+    for (int i = 0; i < e->u.while_.count; i++) {
+        const carry *c = &e->u.while_.carries[i];
+        local_define(s, c->symbol, NULL);
+        n->u.loop.carry[i] = c->symbol->slot;
+        n->u.loop.names[i] = c->name;
+        n->u.loop.plain_carries &= c->symbol->type->kind == TYPE_TENSOR;
+    }
+}
+
+static void lower_loop_body(fn_scope *s, const expr *e, code *n) {
+    region r;
+    region_enter(s, &r);
+    block_scope body;
+    block_enter(s, &body, 0);
+    lower_carries(s, e, n);
+    n->u.loop.condition = lower_condition(s, e, &body);
+    r.count = 0; /* what only the condition reads receives no adjoint */
+    n->u.loop.body = lower_block(s, e->u.while_.body);
+    step whole = {0};
+    slots kills = {0};
+    block_leave(s, &whole, 1, &kills);
+    n->u.loop.captures = (slots){.count = r.all_count, .slot = r.all};
+    n->u.loop.reads = region_leave(s);
+}
+
 code *lower_while(fn_scope *s, const expr *e) {
     code *n = code_new(s, CODE_WHILE, e->at);
     if (n == NULL) return NULL;
@@ -111,24 +139,9 @@ code *lower_while(fn_scope *s, const expr *e) {
     n->u.loop.names = LOWER_ARRAY(s->l, const char *, count);
     if (s->l->failed) return NULL;
     for (int i = 0; i < count; i++) n->u.loop.init[i] = lower_init(s, &e->u.while_.carries[i]);
-    region r;
-    region_enter(s, &r);
-    block_scope body;
-    block_enter(s, &body, 0);
-    for (int i = 0; i < count; i++) {
-        const carry *c = &e->u.while_.carries[i];
-        local_define(s, c->symbol, NULL);
-        n->u.loop.carry[i] = c->symbol->slot;
-        n->u.loop.names[i] = c->name;
-    }
-    int reads_before = r.count;
-    n->u.loop.condition = lower_condition(s, e, &body);
-    r.count = reads_before; /* what only the condition reads receives no adjoint */
-    n->u.loop.body = lower_block(s, e->u.while_.body);
-    step whole = {0};
-    slots kills = {0};
-    block_leave(s, &whole, 1, &kills);
-    n->u.loop.reads = region_leave(s);
+    lower_policy(s, e, n); /* evaluated after the inits */
+    lower_loop_body(s, e, n);
+    n->u.loop.function = s->f;
     return n;
 }
 

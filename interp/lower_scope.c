@@ -76,14 +76,14 @@ void local_define(fn_scope *s, symbol *sym, binding *to) {
     if (to != NULL) to->slot = sym->slot;
 }
 
-static void region_add(fn_scope *s, region *r, int slot) {
-    for (int i = 0; i < r->count; i++) {
-        if (r->slot[i] == slot) return;
+static void slot_add(fn_scope *s, int **slot, int *count, int *capacity, int added) {
+    for (int i = 0; i < *count; i++) {
+        if ((*slot)[i] == added) return;
     }
-    void *list = r->slot;
-    if (!widen(s->l, &list, r->count, &r->capacity, sizeof(int))) return;
-    r->slot = list;
-    r->slot[r->count++] = slot;
+    void *list = *slot;
+    if (!widen(s->l, &list, *count, capacity, sizeof(int))) return;
+    *slot = list;
+    (*slot)[(*count)++] = added;
 }
 
 static bool may_be_active(const type *t) {
@@ -101,7 +101,9 @@ int local_read(fn_scope *s, const symbol *sym, code *reader) {
     local *life = sym->owner == s->decl ? sym->local : NULL;
     int depth = life != NULL ? life->home->depth : 0;
     for (region *r = s->region; r != NULL; r = r->outer) {
-        if (depth < r->depth && may_be_active(sym->type)) region_add(s, r, slot);
+        if (depth >= r->depth) continue;
+        slot_add(s, &r->all, &r->all_count, &r->all_capacity, slot);
+        if (may_be_active(sym->type)) slot_add(s, &r->slot, &r->count, &r->capacity, slot);
     }
     if (life != NULL) {
         life->last_step = life->home->step;

@@ -29,8 +29,10 @@ typedef struct local {
 typedef struct region {
     struct region *outer;
     int depth;                  /* locals of blocks of this depth and more are inside */
-    int count, capacity;
+    int count, capacity;        /* those that may be active */
     int *slot;
+    int all_count, all_capacity;
+    int *all;
 } region;
 
 typedef struct lowering {
@@ -86,6 +88,10 @@ code *lower_block(fn_scope *s, const expr *e);
 code *lower_if(fn_scope *s, const expr *e);
 code *lower_while(fn_scope *s, const expr *e);
 code *lower_handle(fn_scope *s, const expr *e);
+
+/* ---- lower_policy.c ---- */
+/* @checkpoint and the trip count of a loop, in the scope outside of it. */
+void lower_policy(fn_scope *s, const expr *e, code *n);
 
 /* ---- lower_op.c ---- */
 /* An op node; args are lowered operands, types their static types (for literal-one axes). */

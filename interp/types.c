@@ -65,57 +65,60 @@ static dim_verdict tensor_compare(dims *d, const op_type *a, const op_type *b) {
     return verdict;
 }
 
-/* b's quantified dims renamed to a's, so that fn([N]) and fn([M]) are one type. Unequal counts stay
- * apart. */
-static int64_t renamed(dims *d, int64_t dim, const type *from, const type *to) {
-    return dims_substitute(d, dim, from->generic_count, from->generic, to->generic);
+/* Quantified dims of two functions, each of which stands for its counterpart, and those of the
+ * functions around them: fn([N]) and fn([M]) are one type. */
+typedef struct renaming {
+    const type *a, *b;
+    const struct renaming *outer;
+} renaming;
+
+static dim_verdict compare_under(dims *d, const type *a, const type *b, const renaming *frames);
+
+static dim_verdict compare_tensors(dims *d, const op_type *a, const op_type *b,
+                                   const renaming *frames) {
+    op_type other = *b;
+    for (const renaming *r = frames; r != NULL; r = r->outer)
+        for (int i = 0; i < other.rank; i++)
+            other.dims[i] = dims_substitute(d, other.dims[i], r->b->generic_count, r->b->generic,
+                                            r->a->generic);
+    return tensor_compare(d, a, &other);
 }
 
-static dim_verdict compare_under(dims *d, const type *a, const type *b, const type *fn_a,
-                                 const type *fn_b);
-
-static dim_verdict compare_parts(dims *d, const type *a, const type *b, const type *fn_a,
-                                 const type *fn_b) {
+static dim_verdict compare_parts(dims *d, const type *a, const type *b, const renaming *frames) {
     dim_verdict verdict = DIM_SAME;
     if (a->count != b->count) return DIM_DIFFERENT;
     for (int i = 0; i < a->count && verdict != DIM_DIFFERENT; i++)
-        verdict = weaker(verdict, compare_under(d, a->items[i], b->items[i], fn_a, fn_b));
+        verdict = weaker(verdict, compare_under(d, a->items[i], b->items[i], frames));
     return verdict;
 }
 
-static dim_verdict compare_under(dims *d, const type *a, const type *b, const type *fn_a,
-                                 const type *fn_b) {
+static dim_verdict compare_functions(dims *d, const type *a, const type *b,
+                                     const renaming *frames) {
+    renaming inner = {.a = a, .b = b, .outer = frames};
+    if (a->generic_count != b->generic_count) return DIM_DIFFERENT;
+    if (a->generic_count > 0) frames = &inner;
+    dim_verdict verdict = compare_parts(d, a, b, frames);
+    if (verdict == DIM_DIFFERENT) return verdict;
+    return weaker(verdict, compare_under(d, a->result, b->result, frames));
+}
+
+static dim_verdict compare_under(dims *d, const type *a, const type *b, const renaming *frames) {
     if (a->kind == TYPE_ERROR || b->kind == TYPE_ERROR) return DIM_SAME;
     if (a->kind != b->kind) return DIM_DIFFERENT;
     switch (a->kind) {
     case TYPE_ERROR:
     case TYPE_UNIT:
     case TYPE_STRING: return DIM_SAME;
-    case TYPE_TENSOR: {
-        op_type other = b->tensor;
-        if (fn_b != NULL)
-            for (int i = 0; i < other.rank; i++)
-                other.dims[i] = renamed(d, other.dims[i], fn_b, fn_a);
-        return tensor_compare(d, &a->tensor, &other);
-    }
+    case TYPE_TENSOR: return compare_tensors(d, &a->tensor, &b->tensor, frames);
     case TYPE_TUPLE:
-    case TYPE_TAPE: return compare_parts(d, a, b, fn_a, fn_b);
-    case TYPE_FN: {
-        if (a->generic_count != b->generic_count) return DIM_DIFFERENT;
-        if (a->generic_count > 0) {
-            fn_a = a;
-            fn_b = b;
-        }
-        dim_verdict verdict = compare_parts(d, a, b, fn_a, fn_b);
-        if (verdict == DIM_DIFFERENT) return verdict;
-        return weaker(verdict, compare_under(d, a->result, b->result, fn_a, fn_b));
-    }
+    case TYPE_TAPE: return compare_parts(d, a, b, frames);
+    case TYPE_FN: return compare_functions(d, a, b, frames);
     }
     return DIM_DIFFERENT;
 }
 
 dim_verdict type_compare(dims *d, const type *a, const type *b) {
-    return a == b ? DIM_SAME : compare_under(d, a, b, NULL, NULL);
+    return a == b ? DIM_SAME : compare_under(d, a, b, NULL);
 }
 
 /* ---- questions ---- */

@@ -15,10 +15,16 @@ enum { PARALLEL_ENTRIES = 1 << 14 };
 typedef struct rows {
     op_id op;
     bool reference;
-    line_fn *exp;
+    line_fn *exp, *sub, *div;
     number_fn *log;
     reducer max, sum;
 } rows;
+
+/* A binary op between a row and a number. */
+static void row_with(line_fn *line, void *out, const void *x, const void *number, int64_t n) {
+    void *p[3] = {out, (void *)(uintptr_t)x, (void *)(uintptr_t)number};
+    line(p, (ptrdiff_t[]){1, 1, 0}, (size_t)n, NULL);
+}
 
 /* x - m as a line, then exp in place, then the tree's block sum; out keeps the exponentials when
  * given. */
@@ -27,7 +33,7 @@ typedef struct rows {
         T room[REDUCE_BLOCK], sum, rest;                                                           \
         if (n <= REDUCE_BLOCK) {                                                                   \
             T *e = out != NULL ? out : room;                                                       \
-            for (int64_t i = 0; i < n; i++) e[i] = x[i] - m;                                       \
+            row_with(w->sub, e, x, &m, n);                                                         \
             w->exp((void *[]){e, e}, (ptrdiff_t[]){1, 1}, (size_t)n, NULL);                        \
             w->sum.block(&sum, e, (size_t)n);                                                      \
             return sum;                                                                            \
@@ -41,8 +47,8 @@ typedef struct rows {
     }                                                                                              \
     static T P##_largest(const rows *w, const T *x, int64_t n) {                                   \
         T largest, next;                                                                           \
-        w->max.block(&largest, x, 0);                                                              \
-        for (int64_t i = 0; i < n; i += REDUCE_BLOCK) {                                            \
+        w->max.block(&largest, x, (size_t)(n < REDUCE_BLOCK ? n : REDUCE_BLOCK));                  \
+        for (int64_t i = REDUCE_BLOCK; i < n; i += REDUCE_BLOCK) {                                 \
             w->max.block(&next, x + i, (size_t)(n - i < REDUCE_BLOCK ? n - i : REDUCE_BLOCK));     \
             w->max.join(&largest, &next, 1);                                                       \
         }                                                                                          \
@@ -57,13 +63,15 @@ typedef struct rows {
         T sum = P##_exp_sum(w, x, n, m, w->op == OP_softmax ? out : NULL);                         \
         value s = value_##P(sum);                                                                  \
         if (w->op == OP_softmax) {                                                                 \
-            for (int64_t i = 0; i < n; i++) out[i] /= sum;                                         \
+            row_with(w->div, out, out, &sum, n);                                                   \
         } else {                                                                                   \
             T log_sum = w->log(&s, NULL).as.P;                                                     \
-            if (w->op == OP_logsumexp)                                                             \
+            if (w->op == OP_logsumexp) {                                                           \
                 *out = m + log_sum;                                                                \
-            else                                                                                   \
-                for (int64_t i = 0; i < n; i++) out[i] = x[i] - m - log_sum;                       \
+            } else {                                                                               \
+                row_with(w->sub, out, x, &m, n);                                                   \
+                row_with(w->sub, out, out, &log_sum, n);                                           \
+            }                                                                                      \
         }                                                                                          \
     }
 FAST_ROWS(f32, float)
@@ -101,6 +109,8 @@ static rows rows_of(const context *c, op_id op, dtype t) {
     return (rows){.op = op,
                   .reference = c->numerics == NUMERICS_REFERENCE,
                   .exp = lines_find(c, OP_exp, t),
+                  .sub = lines->line[OP_sub][t],
+                  .div = lines->line[OP_div][t],
                   .log = numbers_find(c, OP_log, t),
                   .max = lines->reduce[REDUCE_MAX][t],
                   .sum = lines->reduce[REDUCE_SUM][t]};

@@ -15,11 +15,12 @@ static void broadcast_strides(const array *x, uint8_t ones, const op_type *type,
     }
 }
 
-/* False with the error set when an integer divisor is zero somewhere. */
-static bool divisors_good(context *c, const op_call *call) {
+/* False with the error set when an integer divisor is zero somewhere and anything is divided. */
+static bool divisors_good(context *c, const op_call *call, const op_type *type) {
     array y = array_of(&call->in[1]);
     int64_t at[MAX_RANK] = {0}, offset = 0, size = value_size(&call->in[1]);
     bool zero = false;
+    for (int i = 0; i < type->rank; i++) size = type->dims[i] == 0 ? 0 : size;
     for (int64_t n = 0; n < size && !zero; n++) {
         zero = array_index(&y, offset) == 0;
         for (int i = y.rank - 1; i >= 0; i--) {
@@ -35,7 +36,7 @@ static bool divisors_good(context *c, const op_call *call) {
 
 static bool divides_integers(const op_call *call) {
     return (call->op == OP_div || call->op == OP_rem || call->op == OP_mod) &&
-           dtype_integer((dtype)call->in[1].dtype);
+           !dtype_floating((dtype)call->in[1].dtype);
 }
 
 /* The commonest call: dense tensors of one shape, or numbers, so that no axis needs a look. */
@@ -75,31 +76,45 @@ static bool make_result(context *c, const op_call *call, const op_type *type, re
     return result_new(c, type, r);
 }
 
-static void run(context *c, const op_call *call, const op_type *type, const result *r, bool dense) {
+/* Operands without gaps, all of the result's shape or numbers: one line. */
+static void run_dense(context *c, const op_call *call, const result *r, line_fn *line) {
+    void *p[LOOP_OPERANDS] = {r->data};
+    ptrdiff_t s[LOOP_OPERANDS] = {1};
+    for (int k = 0; k < call->n; k++) {
+        const value *v = &call->in[k];
+        bool number = v->kind != VALUE_TENSOR;
+        p[k + 1] = number ? (void *)(uintptr_t)&v->as : v->as.t->data;
+        s[k + 1] = !number;
+    }
     const op_attrs *attrs = call->attrs != NULL ? call->attrs : &no_attrs;
-    line_fn *line = lines_find(c, call->op, (dtype)call->in[call->n - 1].dtype);
-    loop l = {.operands = call->n + 1};
+    if (r->size < LOOP_PARALLEL || c->threads <= 1) {
+        line(p, s, (size_t)r->size, attrs);
+        return;
+    }
+    loop l = {.rank = 1, .operands = call->n + 1, .dims = {r->size}};
+    for (int k = 0; k <= call->n; k++) {
+        l.data[k] = p[k];
+        l.strides[k][0] = s[k];
+        l.element[k] = dtype_size((dtype)(k == 0 ? r->v.dtype : call->in[k - 1].dtype));
+    }
+    loop_run(c, &l, line, attrs);
+}
+
+static void run_strided(context *c, const op_call *call, const op_type *type, const result *r,
+                        line_fn *line) {
+    const op_attrs *attrs = call->attrs != NULL ? call->attrs : &no_attrs;
+    loop l = {.rank = type->rank, .operands = call->n + 1};
     l.data[0] = r->data;
     l.element[0] = dtype_size((dtype)type->dtype);
+    for (int i = 0; i < type->rank; i++) l.dims[i] = type->dims[i];
+    shape_strides(type->rank, type->dims, l.strides[0]);
     for (int k = 0; k < call->n; k++) {
         array x = array_of(&call->in[k]);
         l.data[k + 1] = (void *)(uintptr_t)x.data;
         l.element[k + 1] = dtype_size(x.t);
-        if (dense)
-            l.strides[k + 1][0] = x.rank != 0;
-        else
-            broadcast_strides(&x, attrs->ones[k], type, l.strides[k + 1]);
+        broadcast_strides(&x, attrs->ones[k], type, l.strides[k + 1]);
     }
-    if (dense) {
-        l.rank = 1;
-        l.dims[0] = r->size;
-        l.strides[0][0] = 1;
-    } else {
-        l.rank = type->rank;
-        for (int i = 0; i < type->rank; i++) l.dims[i] = type->dims[i];
-        shape_strides(type->rank, type->dims, l.strides[0]);
-        loop_collapse(&l);
-    }
+    loop_collapse(&l);
     loop_run(c, &l, line, attrs);
 }
 
@@ -115,13 +130,13 @@ bool elementwise_perform(context *c, const op_call *call, value *out) {
     } else if (!result_type(c, call, &type)) {
         return false;
     }
-    if (divides_integers(call)) {
-        int64_t size = 1;
-        for (int i = 0; i < type.rank; i++) size = type.dims[i] == 0 ? 0 : size;
-        if (size != 0 && !divisors_good(c, call)) return false;
-    }
+    if (divides_integers(call) && !divisors_good(c, call, &type)) return false;
     if (!make_result(c, call, &type, &r)) return false;
-    run(c, call, &type, &r, dense);
+    line_fn *line = lines_find(c, call->op, (dtype)call->in[call->n - 1].dtype);
+    if (dense)
+        run_dense(c, call, &r, line);
+    else
+        run_strided(c, call, &type, &r, line);
     *out = r.v;
     return true;
 }

@@ -118,7 +118,7 @@ tensor *kernel_contiguous(context *c, tensor *t) {
 /* ---- dispatch ---- */
 
 static bool custom_perform(context *c, const op_call *call, value *out) {
-    *out = value_none();
+    (void)out;
     return error_set(&c->err, ERROR_K0901, call->where,
                      "a call under a custom rule reached the kernels");
 }
@@ -170,23 +170,27 @@ static family_fn *const family_of_class[] = {
     [CLASS_CUSTOM] = custom_perform,
 };
 
+static bool divides_by_zero(op_id op, const value *divisor) {
+    if (op != OP_div && op != OP_rem && op != OP_mod) return false;
+    return (divisor->dtype == DT_I32 && divisor->as.i32 == 0) ||
+           (divisor->dtype == DT_I64 && divisor->as.i64 == 0);
+}
+
 bool kernel_perform(context *c, handler *h, const op_call *call, value *out) {
     (void)h;
     int n = call->n;
-    if (n >= 1 && n <= 3 && call->in[0].kind == VALUE_NUMBER &&
-        call->in[n - 1].kind == VALUE_NUMBER && call->in[n / 2].kind == VALUE_NUMBER) {
-        const value *last = &call->in[n - 1];
+    const value *in = call->in;
+    if (n >= 1 && n <= 3 && in[0].kind == VALUE_NUMBER && in[n - 1].kind == VALUE_NUMBER &&
+        in[n / 2].kind == VALUE_NUMBER) {
+        const value *last = &in[n - 1];
         number_fn *number = numbers_find(c, call->op, (dtype)last->dtype);
         if (number != NULL) {
-            if (op_table[call->op].arity == 2 && dtype_integer((dtype)last->dtype) &&
-                (call->op == OP_div || call->op == OP_rem || call->op == OP_mod) &&
-                value_as_int(last) == 0)
+            if (divides_by_zero(call->op, last))
                 return error_set(&c->err, ERROR_K0501, call->where, "integer division by zero");
-            *out = number(call->in, call->attrs != NULL ? call->attrs : &no_attrs);
+            *out = number(in, call->attrs != NULL ? call->attrs : &no_attrs);
             return true;
         }
     }
-    *out = value_none();
     bool good = family_of_class[op_table[call->op].class](c, call, out);
     /* Allocation knows no place in the program; the call does. */
     if (!good && c->err.where.end == 0) c->err.where = call->where;

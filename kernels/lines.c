@@ -14,16 +14,19 @@ const line_table *lines_now(void) {
     return __builtin_cpu_supports("avx512f") ? &lines_avx512 : &lines_avx2;
 }
 
+/* Most ops have no reference form, and then one look is enough. */
+static bool wants_reference(const context *c) {
+    return c->numerics != NUMERICS_FAST || !lines_sleef();
+}
+
 line_fn *lines_find(const context *c, op_id op, dtype t) {
-    line_fn *line = c->numerics == NUMERICS_FAST ? lines_now()->line[op][t] : NULL;
-    if (line == NULL) line = line_reference[op][t];
-    return line != NULL ? line : lines_now()->line[op][t];
+    line_fn *reference = line_reference[op][t];
+    if (reference != NULL && wants_reference(c)) return reference;
+    line_fn *line = lines_now()->line[op][t];
+    return line != NULL ? line : reference;
 }
 
 number_fn *numbers_find(const context *c, op_id op, dtype t) {
-    if (c->numerics != NUMERICS_FAST || !lines_sleef()) {
-        number_fn *number = number_reference[op][t];
-        if (number != NULL) return number;
-    }
-    return number_table[op][t];
+    number_fn *reference = number_reference[op][t];
+    return reference != NULL && wants_reference(c) ? reference : number_table[op][t];
 }

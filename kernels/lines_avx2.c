@@ -1,7 +1,8 @@
 /* The line functions for processors with AVX2 and FMA (lines.h). FMA is used inside SLEEF only.
  *
- * The Makefile compiles this file with -mavx2 -mfma. gcc needs no flag, because of the pragma. clang passes
- * vectors to functions in registers under the flag only, so without it SLEEF is left out (lines_sleef). */
+ * The Makefile compiles this file with -mavx2 -mfma. gcc needs no flag, because of the pragma.
+ * clang passes vectors to functions in registers under the flag only, so without it SLEEF is left
+ * out (lines_sleef). */
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #else

@@ -7,7 +7,6 @@
 #include "runtime/threads.h"
 
 enum {
-    PARALLEL_ELEMENTS = 1 << 16, /* fewer are not worth a second thread */
     TASK_ELEMENTS = 1 << 14,
     MAX_TASKS = 1 << 20,
 };
@@ -89,7 +88,7 @@ void loop_run(context *c, const loop *l, line_fn *line, const op_attrs *attrs) {
     for (int i = 0; i < l->rank - 1; i++) w.lines *= l->dims[i];
     int64_t inner = l->dims[l->rank - 1];
     if (w.lines == 0 || inner == 0) return;
-    if (c->threads <= 1 || w.lines * inner < PARALLEL_ELEMENTS) {
+    if (c->threads <= 1 || w.lines * inner < LOOP_PARALLEL) {
         run_lines(&w, 0, w.lines);
         return;
     }
@@ -187,7 +186,7 @@ void loop_copy_into(context *c, dtype t, void *out, const int64_t *out_strides, 
         l.dims[0] >= 8 && l.dims[1] >= 8) {
         transposition tr = {l, 4 * TILE};
         int64_t tasks = (l.dims[0] + tr.rows_per_task - 1) / tr.rows_per_task;
-        if (l.dims[0] * l.dims[1] < PARALLEL_ELEMENTS || tasks > MAX_TASKS) {
+        if (l.dims[0] * l.dims[1] < LOOP_PARALLEL || tasks > MAX_TASKS) {
             tr.rows_per_task = l.dims[0];
             tasks = 1;
         }

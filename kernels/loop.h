@@ -9,7 +9,10 @@
 #include "kernels/lines.h"
 #include "runtime/context.h"
 
-enum { LOOP_OPERANDS = 4 };
+enum {
+    LOOP_OPERANDS = 4,
+    LOOP_PARALLEL = 1 << 16, /* fewer elements are not worth a second thread */
+};
 
 typedef struct loop {
     int rank, operands;

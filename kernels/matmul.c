@@ -12,12 +12,17 @@
 #include "runtime/threads.h"
 
 enum {
-    SMALL_PRODUCT = 2048, /* multiplications below which a call of BLAS costs more than it saves */
-    SPLIT_PRODUCT = 1 << 22, /* and from which a product is cut in parts */
-    MAX_PARTS = 8,
-    PART_WIDTH = 64, /* parts are multiples of this */
+    SMALL_PRODUCT = 64, /* multiplications up to which a call of BLAS costs more than it saves */
+    PART_WIDTH = 64,    /* parts are multiples of this */
     MAX_TASKS = 4096,
 };
+
+/* Each part packs one of the operands anew, so there are few of them: from how many multiplications
+ * on a product is cut in 2, 4 and 8 parts. */
+static const int64_t split_from[] = {1LL << 22, 1LL << 28, 1LL << 34};
+
+/* Products of a batch go to a task together until they have this many multiplications. */
+static const int64_t task_product = 1LL << 19;
 
 typedef enum path { PATH_LOOP, PATH_GEMV, PATH_GEMM, PATH_REFERENCE } path;
 
@@ -206,9 +211,12 @@ static void choose_path(const context *c, products *p) {
     p->parts = 1;
     p->split_rows = p->m >= p->n;
     if (p->path != PATH_GEMM && p->path != PATH_LOOP) return;
-    if (at_most(p->m, p->n, p->k, SPLIT_PRODUCT - 1)) return;
-    int64_t width = p->split_rows ? p->m : p->n, parts = width / (2 * PART_WIDTH);
-    p->parts = parts < 1 ? 1 : parts > MAX_PARTS ? MAX_PARTS : parts;
+    int64_t width = p->split_rows ? p->m : p->n;
+    for (size_t i = 0; i < COUNT_OF(split_from); i++) {
+        int64_t parts = p->parts * 2;
+        if (at_most(p->m, p->n, p->k, split_from[i] - 1) || width < 2 * PART_WIDTH * parts) return;
+        p->parts = parts;
+    }
 }
 
 /* The strides of an operand's batch axes on those of the result, 0 where it stretches. */
@@ -325,8 +333,8 @@ static void run_products(context *c, products *p) {
         return;
     }
     p->per_task = 1;
-    while (p->per_task < units && (units / p->per_task > MAX_TASKS ||
-                                   at_most(per_unit, p->k, p->per_task, SPLIT_PRODUCT / 8)))
+    while (p->per_task < units &&
+           (units / p->per_task > MAX_TASKS || at_most(per_unit, p->k, p->per_task, task_product)))
         p->per_task *= 2;
     threads_run(c, (int)((units + p->per_task - 1) / p->per_task), products_task, p);
 }

@@ -150,10 +150,15 @@ FUNCTION_NUMBERS(f64, double, , d)
 
 #define ENTRY(op, P, D)                  [OP_##op][DT_##D] = P##_number_##op,
 #define FUNCTION_ENTRY(op, unused, P, D) ENTRY(op, P, D)
+#define COMMON_ENTRIES(P, D)                                                                       \
+    ORDER_OPS(ENTRY, P, D)                                                                         \
+    EQUALITY_OPS(ENTRY, P, D)                                                                      \
+    ENTRY(clamp, P, D)                                                                             \
+    ENTRY(cast, P, D)
 #define FLOAT_ENTRIES(P, D)                                                                        \
     FLOAT_UNARY_OPS(ENTRY, P, D)                                                                   \
     NUMERIC_BINARY_OPS(ENTRY, P, D)                                                                \
-    INTEGER_ENTRIES_TAIL(P, D)                                                                     \
+    COMMON_ENTRIES(P, D)                                                                           \
     ENTRY(div, P, D)                                                                               \
     ENTRY(mod, P, D)                                                                               \
     PLAIN_FUNCTIONS(FUNCTION_ENTRY, P, D)                                                          \
@@ -167,27 +172,30 @@ FUNCTION_NUMBERS(f64, double, , d)
     ENTRY(gelu, P, D)                                                                              \
     ENTRY(digamma, P, D)                                                                           \
     ENTRY(polygamma, P, D)
-#define INTEGER_ENTRIES_TAIL(P, D)                                                                 \
-    ORDER_OPS(ENTRY, P, D)                                                                         \
-    EQUALITY_OPS(ENTRY, P, D)                                                                      \
-    ENTRY(clamp, P, D)                                                                             \
-    ENTRY(cast, P, D)
 #define INTEGER_ENTRIES(P, D)                                                                      \
     INTEGER_UNARY_OPS(ENTRY, P, D)                                                                 \
     NUMERIC_BINARY_OPS(ENTRY, P, D)                                                                \
     INTEGER_DIVISION_OPS(ENTRY, P, D)                                                              \
-    INTEGER_ENTRIES_TAIL(P, D)
+    COMMON_ENTRIES(P, D)
 #define EVERY_DTYPE(function)                                                                      \
     {                                                                                              \
         [DT_F32] = function, [DT_F64] = function, [DT_I32] = function, [DT_I64] = function,        \
         [DT_Bool] = function                                                                       \
     }
 
+/* clang-format off */
 number_fn *const number_table[OP_COUNT][DTYPE_COUNT] = {
-    FLOAT_ENTRIES(f32, F32) FLOAT_ENTRIES(f64, F64) INTEGER_ENTRIES(i32, I32)
-        INTEGER_ENTRIES(i64, I64) ENTRY(not, b8, Bool) ENTRY(and, b8, Bool) ENTRY(or, b8, Bool)
-            EQUALITY_OPS(ENTRY, b8, Bool) ENTRY(cast, b8, Bool)[OP_identity] =
-                EVERY_DTYPE(number_identity),
+    FLOAT_ENTRIES(f32, F32)
+    FLOAT_ENTRIES(f64, F64)
+    INTEGER_ENTRIES(i32, I32)
+    INTEGER_ENTRIES(i64, I64)
+    ENTRY(not, b8, Bool)
+    ENTRY(and, b8, Bool)
+    ENTRY(or, b8, Bool)
+    EQUALITY_OPS(ENTRY, b8, Bool)
+    ENTRY(cast, b8, Bool)
+    [OP_identity] = EVERY_DTYPE(number_identity),
     [OP_carry] = EVERY_DTYPE(number_identity),
     [OP_where] = EVERY_DTYPE(number_where),
 };
+/* clang-format on */

@@ -114,11 +114,18 @@ POLYGAMMA(f64, double)
 #define NUMBER_ENTRY(op, unused, P, D) [OP_##op][DT_##D] = P##_number_##op,
 #define LINE_ENTRY(op, unused, P, D)   [OP_##op][DT_##D] = P##_line_##op,
 
+/* clang-format off */
 number_fn *const number_reference[OP_COUNT][DTYPE_COUNT] = {
     ALL_FUNCTIONS(NUMBER_ENTRY, NUMBER_ENTRY, f32, F32)
-        ALL_FUNCTIONS(NUMBER_ENTRY, NUMBER_ENTRY, f64, F64) NUMBER_ENTRY(polygamma, , f32, F32)
-            NUMBER_ENTRY(polygamma, , f64, F64)};
+    ALL_FUNCTIONS(NUMBER_ENTRY, NUMBER_ENTRY, f64, F64)
+    NUMBER_ENTRY(polygamma, , f32, F32)
+    NUMBER_ENTRY(polygamma, , f64, F64)
+};
 
 line_fn *const line_reference[OP_COUNT][DTYPE_COUNT] = {
-    ALL_FUNCTIONS(LINE_ENTRY, LINE_ENTRY, f32, F32) ALL_FUNCTIONS(LINE_ENTRY, LINE_ENTRY, f64, F64)
-        LINE_ENTRY(polygamma, , f32, F32) LINE_ENTRY(polygamma, , f64, F64)};
+    ALL_FUNCTIONS(LINE_ENTRY, LINE_ENTRY, f32, F32)
+    ALL_FUNCTIONS(LINE_ENTRY, LINE_ENTRY, f64, F64)
+    LINE_ENTRY(polygamma, , f32, F32)
+    LINE_ENTRY(polygamma, , f64, F64)
+};
+/* clang-format on */

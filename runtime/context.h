@@ -16,7 +16,9 @@ typedef struct context_stats {
     uint64_t ops;               /* ops performed through the door */
     uint64_t tape_records;      /* records made, all handlers */
     size_t tape_bytes_peak;     /* of records and their side stacks, without saved tensors */
-    uint64_t iterations;        /* loop bodies entered */
+    uint64_t iterations;        /* loop bodies entered, replays included */
+    uint64_t advanced, taped;   /* of those of checkpointed loops: without and with recording */
+    uint64_t checkpoints;       /* states kept */
     double seconds_backward;    /* inside outermost backward sweeps */
 } context_stats;
 

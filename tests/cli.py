@@ -26,6 +26,10 @@ import kina
 CODES = {0, 1, 2, 3, 4, 5, 6, 130}
 SQUARE = "fn f(x: tensor<F64, [N]>, k: F64) -> F64 { sum(x * x) * k }\n"
 ENDLESS = "let v = while (true) [x = 0.0] { (x + 1.0) };\nv\n"
+ADD = """fn add(x: tensor<F32, [2, N]>, w: tensor<F32, [N]>, n: I32, up: Bool) -> tensor<F32, [2, N]> {
+    if (up) { x + w * F32(n) } else { x }
+}
+"""
 
 
 class Wrong(Exception):
@@ -133,6 +137,17 @@ def test_text_output(k):
     need(run.err == "", f"standard error: {run.err!r}")
 
 
+def test_text_form(k):
+    run = k.ends(0, "-e", "fn f(x: tensor<F32, [2]>) -> F32 { sum(x * x) }\nhandle f([1.0, -0.5]) with reverseMode")
+    need(run.out == "primal: F32\n1.25\ngrad x: tensor<F32, [2]>\n[2.0, -1.0]\n", f"{run.out!r}")
+
+
+def test_program_without_final_expression(k):
+    need(k.ends(0, "-e", ADD).out == "", "functions alone print nothing")
+    need(k.numbers("-e", "let x = 1;") == [], "no results in JSON")
+    need(k.ends(0, "-e", "print(7);").out == "7\n", "its items run all the same")
+
+
 def test_names_of_results(k):
     source = k.file("p.kina", SQUARE + "let x = tensor<F64, [2]>([1.0, 2.0]);\nhandle f(x, 3.0) with reverseMode\n")
     names = [r["name"] for r in kina.results(k.ends(0, source, "--format", "json"))]
@@ -212,6 +227,37 @@ def test_seed_cotangent(k):
     k.ends(6, source, "--seed-cotangent", "@none.npy", says=["none.npy"])
 
 
+def test_literals(k):
+    source = k.file("add.kina", ADD)
+    call = [source, "--fn", "add", "--arg", "x=[[1, 2.5], [-3e0, inf]]", "--arg=w=[1,nan,]"]
+    need(k.numbers(*call, "--arg", "n=2", "--arg", "up=true") == [[[3, "NaN"], [-1, "NaN"]]], "mixed literals")
+    need(k.numbers(*call, "--arg", "n=-2", "--arg", "up=false") == [[[1, 2.5], [-3, "Infinity"]]], "infinity")
+    run = k.ends(0, source, "--fn", "add", "--arg", "x=[[],[]]", "--arg", "w=[]", "--arg", "n=1", "--arg", "up=true",
+                 "--format", "json")
+    need(kina.results(run)[0]["shape"] == [2, 0], "empty lists")
+
+
+def test_argument_messages(k):
+    source = k.file("add.kina", ADD)
+    good = {"x": "[[1,2],[3,4]]", "w": "[1,2]", "n": "1", "up": "true"}
+
+    def fails(*words, more=(), **changed):
+        given = {**good, **changed}
+        arguments = [f"--arg={name}={value}" for name, value in given.items() if value is not None]
+        k.ends(2, source, "--fn", "add", *arguments, *more, says=["error[K0802]", *words])
+
+    fails("'n'", "add(x: tensor<F32, [2, N]>", n=None)
+    fails("'w', 'n'", n=None, w=None)
+    fails("no parameter 'z'", z="1")
+    fails("given twice", more=["--arg", "n=2"])
+    fails("tensor<F32, [2, N]>", "tensor<F32, [3, 2]>", x="[[1,2],[3,4],[5,6]]")
+    fails("N is 2 in --arg x and 3 in --arg w", w="[1,2,3]")
+    k.ends(2, "-e", "fn f(x: tensor<F32, [N]>, y: tensor<F32, [N + 1, N]>) -> F32 { 1.0 }", "--fn", "f", "--arg", "x=[1, 2]",
+           "--arg", "y=[[1, 2], [3, 4]]", says=["--arg y", "3", "2"])
+    k.ends(2, source, "--fn", "ad", says=["no top-level function 'ad', did you mean 'add'?"])
+    k.ends(2, "-e", "fn g(f: fn(F32) -> F32) -> F32 { f(1.0) }", "--fn", "g", "--arg", "f=1", says=["'f'", "fn(F32)"])
+
+
 def test_fn_with_files(k):
     source = k.file("p.kina", SQUARE)
     k.file("x.npy", npy("<f8", [2], floats(1.0, 2.0)))
@@ -223,6 +269,21 @@ def test_fn_with_files(k):
     k.ends((2, 6), source, "--fn", "f", "--arg", "x=@all.npz:y", "--arg", "k=1.0", says=["y"])
     k.file("m.npy", npy("<f8", [1, 2], floats(1.0, 2.0)))
     k.ends((2, 6), source, "--fn", "f", "--arg", "x=@m.npy", "--arg", "k=1.0", says=["[1, 2]"])
+
+
+def test_argument_files_of_another_type(k):
+    source = k.file("add.kina", ADD)
+    rest = ["--arg", "w=[1,2]", "--arg", "n=1", "--arg", "up=true"]
+    k.file("wide.npy", npy("<f8", [2, 2], floats(1, 2, 3, 4)))
+    k.file("flat.npy", npy("<f4", [4], struct.pack("<4f", 1, 2, 3, 4)))
+    k.file("cut.npy", npy("<f4", [2, 2], struct.pack("<3f", 1, 2, 3)))
+    k.ends(2, source, "--fn", "add", "--arg", "x=@wide.npy", *rest, says=["--arg x", "F32", "f8"])
+    k.ends(2, source, "--fn", "add", "--arg", "x=@flat.npy", *rest, says=["tensor<F32, [2, N]>", "tensor<F32, [4]>"])
+    k.ends(6, source, "--fn", "add", "--arg", "x=@cut.npy", *rest, says=["cut.npy", "--arg x"])
+    k.ends(6, source, "--fn", "add", "--arg", "x=@none.npy", *rest, says=["none.npy", "--arg x"])
+    k.file("x.npy", npy("<f4", [2, 2], struct.pack("<4f", 1, 2, 3, 4)))
+    need(k.numbers(source, "--fn", "add", "--arg", "x=@x.npy", *rest, "--no-files") == [[[2, 4], [4, 6]]],
+         "--no-files is about the program")
 
 
 def test_load(k):
@@ -332,6 +393,14 @@ def test_out(k):
     need(not left, f"left behind: {left}")
 
 
+def test_names_of_out_files(k):
+    program = ["-e", "fn f(x: tensor<F32, [2]>) -> F32 { sum(x * x) }\nhandle f([1.0, -0.5]) with reverseMode"]
+    k.ends(0, *program, "--out", "deep/er")
+    out = os.path.join(k.folder, "deep/er")
+    need(sorted(os.listdir(out)) == ["grad_x.npy", "primal.npy"], f"{os.listdir(out)}")
+    need(read_npy(os.path.join(out, "grad_x.npy")) == ((2,), [2, -1]), "what is in them")
+
+
 # ---- options ----
 
 def test_help_and_version(k):
@@ -360,6 +429,35 @@ def test_usage_errors(k):
     need(json.loads(k.ends(0, "--format=text", "-e", "1", "--format=json").out)["results"], "--option=value, the last counts")
     k.ends(2, "check", good, "--stats", says=["check", "--stats"])
     k.ends(2, good, "--arg", "x=1", says=["--fn"])
+
+
+def test_words_of_usage_errors(k):
+    for arguments, word in (
+            (["--forma", "json"], "unknown option --forma, did you mean --format?"),
+            (["--forma=json"], "did you mean --format?"),
+            (["--wibble"], "unknown option --wibble"),
+            (["chek", "a.kina"], "did you mean check?"),
+            (["zzzzzz"], "no file and no verb is called zzzzzz"),
+            ([""], "no file and no verb"),
+            (["-e", "1", "--fn", "--stats"], "--fn needs a value"),
+            (["-e", "1", "--stats=yes"], "--stats takes no value"),
+            (["-e", "1", "--arg", "x=1"], "--arg needs --fn"),
+            (["-e", "1", "--seed-cotangent", "1.0"], "@"),
+            (["-e", "1", "--seed-cotangent", "@g.npy", "--fn", "f"], "--seed-cotangent is for the final expression"),
+            (["a.kina", "b.kina"], "a.kina and b.kina"),
+            (["check", "-e", "1", "--stats"], "check takes no --stats")):
+        k.ends(2, *arguments, says=["error[K08", word])
+
+
+def test_terminal_without_a_program(k):
+    """Nobody means to type a program there: a hint, and no waiting."""
+    master, slave = os.openpty()
+    try:
+        done = subprocess.run([k.binary], stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+    finally:
+        os.close(master)
+        os.close(slave)
+    need(done.returncode == 2 and b"--help" in done.stderr, f"exit code {done.returncode}: {done.stderr[:80]!r}")
 
 
 def test_stats(k):
@@ -397,6 +495,20 @@ def test_diagnostics_json(k):
 def test_color(k):
     need("\x1b" not in k.ends(3, "-e", "x").err, "color without a terminal")
     need("\x1b" in k.ends(3, "-e", "x", "--color", "always").err, "--color always")
+
+
+def test_color_settings(k):
+    plain = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+    need("\x1b" in k.ends(3, "-e", "x", "--color", "always", env=dict(plain, NO_COLOR="1")).err, "always beats NO_COLOR")
+    for settings, colored in (({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
+        master, slave = os.openpty()
+        process = subprocess.Popen([k.binary, "-e", "x"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave,
+                                   env=dict(plain, **settings))
+        process.communicate(timeout=20)
+        os.close(slave)
+        err = os.read(master, 10000)
+        os.close(master)
+        need((b"\x1b" in err) == colored, f"{settings}: {err[:60]!r}")
 
 
 def test_deny_warnings(k):
@@ -536,6 +648,20 @@ def test_memory_limit(k):
     k.ends((1, 2, 3), "-e", "1", "--max-memory", "1")
 
 
+def test_every_memory_limit(k):
+    """Wherever memory ends, it is one ordinary error; with enough, the result is the same."""
+    program = ["-e", "fn f(x: tensor<F32, [3]>) -> F32 { let y = while (sum(x) < 99.0) [x = x, i = 0] { (x * 2.0, i + 1) };\n"
+               "sum(exp(y / 99.0)) }\nhandle f([1.0, 2.0, 0.5]) with reverseMode", "--format", "json"]
+    want, limit = k.ends(0, *program).out, 1
+    while True:
+        run = k.run(*program, "--max-memory", str(limit))
+        need(run.code == 0 or run.code == 1 and "K0507" in run.err and run.out == "", f"limit {limit}: {run.code}, {run.err[:80]}")
+        if run.code == 0:
+            break
+        limit += limit // 6 + 1
+    need(run.out == want, "the memory limit changed the result")
+
+
 def test_system_out_of_memory(k):
     if k.sanitized:
         return
@@ -583,6 +709,13 @@ def test_full_standard_output(k):
         need(done.returncode == 6 and b"standard output" in done.stderr, f"{arguments} to a full device: {done.returncode}")
 
 
+def test_endless_print_into_full_device(k):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([k.binary, "-e", "let i = while (true) [i = 0] { print(i); i + 1 };"], stdin=subprocess.DEVNULL,
+                              stdout=full, stderr=subprocess.PIPE, timeout=60)
+    need(done.returncode == 6 and b"standard output" in done.stderr, f"exit code {done.returncode}: {done.stderr[:80]!r}")
+
+
 def test_closed_streams(k):
     for words, code in (("-e 1 >&-", 6), ("- <&-", 6), ("-e x 2>&-", 3), ("-e 1 2>&-", 0)):
         done = subprocess.run(f"'{k.binary}' {words}", shell=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
@@ -617,195 +750,6 @@ def test_interrupt(k):
         need(time.monotonic() - start < 5, "Ctrl-C was answered late")
 
 
-def test_host_locale(k):
-    run = k.ends(0, "-e", "1.5 + 0.25", env=dict(os.environ, LC_ALL="de_DE.UTF-8", LANG="de_DE.UTF-8"))
-    need("1.75" in run.out, f"numbers follow the host's locale: {run.out!r}")
-
-
-# ---- more on options ----
-
-def test_help_shows_every_option(k):
-    with open(os.path.join(kina.ROOT, "interp/tools/options.def"), encoding="utf-8") as f:
-        options = re.findall(r'^OPTION\(\w+, "(-[^"]*)", "[^"]*", \w+, "[^"]*", ([^,]*),', f.read(), re.MULTILINE)
-    need(len(options) > 10, "options.def could not be read")
-    for verb, arguments in (("IN_run", ["--help"]), ("IN_check", ["check", "--help"])):
-        out = k.ends(0, *arguments).out
-        need("Examples:" in out.split("Usage:")[0], "examples come first")
-        for flag, verbs in options:
-            shown = re.search(rf"^  {flag}\b", out, re.MULTILINE) is not None
-            need(shown == (verb in verbs), f"{flag} in {' '.join(arguments)}: {shown}")
-
-
-def test_words_of_usage_errors(k):
-    for arguments, word in (
-            (["--forma", "json"], "unknown option --forma, did you mean --format?"),
-            (["--forma=json"], "did you mean --format?"),
-            (["--wibble"], "unknown option --wibble"),
-            (["chek", "a.kina"], "did you mean check?"),
-            (["zzzzzz"], "no file and no verb is called zzzzzz"),
-            ([""], "no file and no verb"),
-            (["-e", "1", "--fn", "--stats"], "--fn needs a value"),
-            (["-e", "1", "--stats=yes"], "--stats takes no value"),
-            (["-e", "1", "--arg", "x=1"], "--arg needs --fn"),
-            (["-e", "1", "--seed-cotangent", "1.0"], "@"),
-            (["a.kina", "b.kina"], "a.kina and b.kina"),
-            (["check", "-e", "1", "--stats"], "check takes no --stats")):
-        k.ends(2, *arguments, says=["error[K08", word])
-
-
-def test_forms_of_options(k):
-    need(k.ends(0, "--format=json", "-e", "1", "--format=text").out == "0: I32\n1\n", "the last of two counts")
-    k.file("-odd.kina", "7")
-    need(k.ends(0, "--", "-odd.kina").out == "0: I32\n7\n", "a name behind --")
-
-
-def test_terminal_without_a_program(k):
-    """Nobody means to type a program there: a hint, and no waiting."""
-    master, slave = os.openpty()
-    try:
-        done = subprocess.run([k.binary], stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
-    finally:
-        os.close(master)
-        os.close(slave)
-    need(done.returncode == 2 and b"--help" in done.stderr, f"exit code {done.returncode}: {done.stderr[:80]!r}")
-
-
-def test_color_settings(k):
-    plain = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
-    need("\x1b" in k.ends(3, "-e", "x", "--color", "always", env=dict(plain, NO_COLOR="1")).err, "always beats NO_COLOR")
-    for settings, colored in (({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
-        master, slave = os.openpty()
-        process = subprocess.Popen([k.binary, "-e", "x"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave,
-                                   env=dict(plain, **settings))
-        process.communicate(timeout=20)
-        os.close(slave)
-        err = os.read(master, 10000)
-        os.close(master)
-        need((b"\x1b" in err) == colored, f"{settings}: {err[:60]!r}")
-
-
-def test_json_usage_error(k):
-    need(json.loads(k.ends(2, "--diagnostics=json", "--wibble").err)["code"] == "K0801", "a usage error as JSON")
-
-
-# ---- more on arguments ----
-
-ADD = """fn add(x: tensor<F32, [2, N]>, w: tensor<F32, [N]>, n: I32, up: Bool) -> tensor<F32, [2, N]> {
-    if (up) { x + w * F32(n) } else { x }
-}
-"""
-
-
-def test_literals(k):
-    source = k.file("add.kina", ADD)
-    call = [source, "--fn", "add", "--arg", "x=[[1, 2.5], [-3e0, inf]]", "--arg=w=[1,nan,]"]
-    need(k.numbers(*call, "--arg", "n=2", "--arg", "up=true") == [[[3, "NaN"], [-1, "NaN"]]], "mixed literals")
-    need(k.numbers(*call, "--arg", "n=-2", "--arg", "up=false") == [[[1, 2.5], [-3, "Infinity"]]], "infinity")
-    run = k.ends(0, source, "--fn", "add", "--arg", "x=[[],[]]", "--arg", "w=[]", "--arg", "n=1", "--arg", "up=true",
-                 "--format", "json")
-    need(kina.results(run)[0]["shape"] == [2, 0], "empty lists")
-    # Halfway between two F32 numbers but for the last digit: by way of F64 it would round to even, down.
-    half = ["-e", "fn f(x: F32) -> F32 { x }", "--fn", "f", "--arg", "x=1.000000059604644775390625000001"]
-    need(k.numbers(*half) == [1.0000001], "a literal is rounded once")
-    need(k.numbers("-e", "fn f(x: I64) -> I64 { x }", "--fn", "f", "--arg", f"x={-2**63}") == [-2**63], "the least I64")
-
-
-def test_bad_literals(k):
-    source = k.file("add.kina", ADD)
-    good = {"x": "[[1,2],[3,4]]", "w": "[1,2]", "n": "1", "up": "true"}
-
-    def fails(*words, more=(), **changed):
-        given = {**good, **changed}
-        arguments = [f"--arg={name}={value}" for name, value in given.items() if value is not None]
-        k.ends(2, source, "--fn", "add", *arguments, *more, says=["error[K0802]", *words])
-
-    fails("'n'", "add(x: tensor<F32, [2, N]>", n=None)
-    fails("'w', 'n'", n=None, w=None)
-    fails("no parameter 'z'", z="1")
-    fails("given twice", more=["--arg", "n=2"])
-    for bad in ("1.5", "", "x", "1e3", "2147483648", "true", "[1]", "1 2", "0x10"):
-        fails("--arg n:", n=bad)
-    for bad in ("1", "[1,2]", "[[1,2],[3]]", "[[1,2]]", "[[1,2],[3,4],[5,6]]", "[[[1]],[[2]]]", "[[1,2],[3,4]", "[[1,2],[3,4]]]",
-                "[[1,,2],[3,4]]", "[[1e39,2],[3,4]]", "[[1,0x2],[3,4]]", "]", "[", "[" * 100000, "[[1,2],[3,q]]"):
-        fails("--arg x:", x=bad)
-    fails("tensor<F32, [2, N]>", "F32", x="1")
-    fails("N is 2 in --arg x and 3 in --arg w", w="[1,2,3]")
-    fails("--arg up:", up="1")
-    k.ends(2, source, "--fn", "ad", says=["no top-level function 'ad', did you mean 'add'?"])
-    k.ends(2, "-e", "fn g(f: fn(F32) -> F32) -> F32 { f(1.0) }", "--fn", "g", "--arg", "f=1", says=["'f'", "fn(F32)"])
-
-
-def test_argument_files_of_another_type(k):
-    source = k.file("add.kina", ADD)
-    rest = ["--arg", "w=[1,2]", "--arg", "n=1", "--arg", "up=true"]
-    k.file("wide.npy", npy("<f8", [2, 2], floats(1, 2, 3, 4)))
-    k.file("flat.npy", npy("<f4", [4], struct.pack("<4f", 1, 2, 3, 4)))
-    k.file("cut.npy", npy("<f4", [2, 2], struct.pack("<3f", 1, 2, 3)))
-    k.ends(2, source, "--fn", "add", "--arg", "x=@wide.npy", *rest, says=["--arg x", "F32", "f8"])
-    k.ends(2, source, "--fn", "add", "--arg", "x=@flat.npy", *rest, says=["tensor<F32, [2, N]>", "tensor<F32, [4]>"])
-    k.ends(6, source, "--fn", "add", "--arg", "x=@cut.npy", *rest, says=["cut.npy", "--arg x"])
-    k.ends(6, source, "--fn", "add", "--arg", "x=@none.npy", *rest, says=["none.npy", "--arg x"])
-    k.file("x.npy", npy("<f4", [2, 2], struct.pack("<4f", 1, 2, 3, 4)))
-    need(k.numbers(source, "--fn", "add", "--arg", "x=@x.npy", *rest, "--no-files") == [[[2, 4], [4, 6]]],
-         "--no-files is about the program")
-
-
-def test_seed_cotangent(k):
-    k.file("g.npy", npy("<f4", [2], struct.pack("<2f", 10, -1)))
-    program = ["-e", "fn f(x: tensor<F32, [2]>) -> tensor<F32, [2]> { x * x }\nhandle f([1.0, 2.0]) with reverseMode"]
-    need(k.numbers(*program) == [[1, 4], [2, 4]], "the seed of ones")
-    need(k.numbers(*program, "--seed-cotangent", "@g.npy") == [[1, 4], [20, -4]], "a seed from a file")
-    k.ends(6, *program, "--seed-cotangent", "@none.npy", says=["none.npy", "--seed-cotangent"])
-
-
-# ---- more on output ----
-
-def test_text_form(k):
-    run = k.ends(0, "-e", "fn f(x: tensor<F32, [2]>) -> F32 { sum(x * x) }\nhandle f([1.0, -0.5]) with reverseMode")
-    need(run.out == "primal: F32\n1.25\ngrad x: tensor<F32, [2]>\n[2.0, -1.0]\n", f"{run.out!r}")
-
-
-def test_program_without_final_expression(k):
-    need(k.ends(0, "-e", ADD).out == "", "functions alone print nothing")
-    need(k.numbers("-e", "let x = 1;") == [], "no results in JSON")
-    need(k.ends(0, "-e", "print(7);").out == "7\n", "its items run all the same")
-
-
-def test_printed_text_comes_before_the_error(k):
-    done = subprocess.run([k.binary, "-e", 'print("first"); fn f(n: I32) -> I32 { 1 / n } f(0)'], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=20)
-    need(done.stdout.startswith(b"first\nerror[K0501]"), f"{done.stdout[:60]!r}")
-
-
-def test_names_of_out_files(k):
-    program = ["-e", "fn f(x: tensor<F32, [2]>) -> F32 { sum(x * x) }\nhandle f([1.0, -0.5]) with reverseMode"]
-    k.ends(0, *program, "--out", "deep/er")
-    out = os.path.join(k.folder, "deep/er")
-    need(sorted(os.listdir(out)) == ["grad_x.npy", "primal.npy"], f"{os.listdir(out)}")
-    need(read_npy(os.path.join(out, "grad_x.npy")) == ((2,), [2, -1]), "what is in them")
-
-
-def test_out_is_whole_or_nothing(k):
-    os.makedirs(os.path.join(k.folder, "o/1.npy"))  # a folder in the way of the second result
-    k.ends(6, "-e", "(1, 2)", "--out", "o", says=["1.npy"])
-    need(not [name for name in os.listdir(os.path.join(k.folder, "o")) if name.startswith(".")], "a file is left behind")
-    k.ends(6, "-e", "1", "--out", "/dev/null/x", says=["/dev/null"])
-
-
-def test_closed_descriptors(k):
-    for script, code in (("-e 1 >&-", 6), ("- <&-", 6), ("-e x 2>&-", 3), ("-e 1 2>&-", 0), ("--help >/dev/full", 6)):
-        done = subprocess.run(["sh", "-c", f"'{k.binary}' {script}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=20)
-        need(done.returncode == code, f"{script}: exit code {done.returncode}, expected {code}")
-
-
-def test_endless_print_into_full_device(k):
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run([k.binary, "-e", "let i = while (true) [i = 0] { print(i); i + 1 };"], stdin=subprocess.DEVNULL,
-                              stdout=full, stderr=subprocess.PIPE, timeout=60)
-    need(done.returncode == 6 and b"standard output" in done.stderr, f"exit code {done.returncode}: {done.stderr[:80]!r}")
-
-
 def test_interrupt_while_reading(k):
     process = subprocess.Popen([k.binary, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(1.0)
@@ -814,18 +758,9 @@ def test_interrupt_while_reading(k):
     process.communicate()
 
 
-def test_every_memory_limit(k):
-    """Wherever memory ends, it is one ordinary error; with enough, the result is the same."""
-    program = ["-e", "fn f(x: tensor<F32, [3]>) -> F32 { let y = while (sum(x) < 99.0) [x = x, i = 0] { (x * 2.0, i + 1) };\n"
-               "sum(exp(y / 99.0)) }\nhandle f([1.0, 2.0, 0.5]) with reverseMode", "--format", "json"]
-    want, limit = k.ends(0, *program).out, 1
-    while True:
-        run = k.run(*program, "--max-memory", str(limit))
-        need(run.code == 0 or run.code == 1 and "K0507" in run.err and run.out == "", f"limit {limit}: {run.code}, {run.err[:80]}")
-        if run.code == 0:
-            break
-        limit += limit // 6 + 1
-    need(run.out == want, "the memory limit changed the result")
+def test_host_locale(k):
+    run = k.ends(0, "-e", "1.5 + 0.25", env=dict(os.environ, LC_ALL="de_DE.UTF-8", LANG="de_DE.UTF-8"))
+    need("1.75" in run.out, f"numbers follow the host's locale: {run.out!r}")
 
 
 def main():
@@ -833,6 +768,7 @@ def main():
     parser.add_argument("--bin", default=os.path.join(kina.ROOT, "build/kina-interp"))
     parser.add_argument("--only", nargs="+", metavar="WORD", help="tests with one of these words in their names")
     options = parser.parse_args()
+    binary = kina.interpreter(options.bin)
     tests = [(name[5:], test) for name, test in list(globals().items()) if name.startswith("test_")]
     if options.only:
         tests = [t for t in tests if any(word in t[0] for word in options.only)]
@@ -840,7 +776,7 @@ def main():
     for name, test in tests:
         folder = tempfile.mkdtemp(prefix="kina-cli-")
         try:
-            test(Kina(os.path.abspath(options.bin), folder))
+            test(Kina(binary, folder))
         except (Wrong, ValueError, KeyError, OSError, subprocess.SubprocessError) as error:
             failed += 1
             print(f"FAIL {name}: {error if isinstance(error, Wrong) else f'{type(error).__name__}: {error}'}")

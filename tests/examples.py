@@ -60,7 +60,7 @@ def main():
     parser.add_argument("--bin", default="build/kina-interp")
     parser.add_argument("--update", action="store_true")
     options = parser.parse_args()
-    binary = os.path.abspath(options.bin)
+    binary = kina.interpreter(options.bin)
     os.chdir(kina.ROOT)
     names = {os.path.basename(path)[:-5] for path in glob.glob("examples/*.kina")}
     names |= {os.path.basename(path)[:-4] for path in glob.glob("examples/expected/*.txt")}

@@ -5,6 +5,7 @@ import os
 import re
 import struct
 import subprocess
+import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -35,6 +36,13 @@ class Run:
         if self.code < 0 or self.code in (70, 99):
             return f"it ended with {self.code}: {first_line(self.err)}"
         return None
+
+
+def interpreter(path):
+    """The absolute path of the interpreter under test; ends the script where there is none."""
+    if not os.access(path, os.X_OK):
+        sys.exit(f"there is no {path}: run `make` first")
+    return os.path.abspath(path)
 
 
 def first_line(text):

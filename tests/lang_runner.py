@@ -141,7 +141,7 @@ def main():
     parser.add_argument("--bin", default=os.path.join(kina.ROOT, "build/kina-interp"))
     parser.add_argument("places", nargs="*", default=[os.path.join(kina.ROOT, "tests/lang")])
     options = parser.parse_args()
-    binary = os.path.abspath(options.bin)
+    binary = kina.interpreter(options.bin)
     paths = []
     for place in options.places:
         paths += glob.glob(os.path.join(place, "**/*.kina"), recursive=True) if os.path.isdir(place) else [place]

@@ -107,37 +107,71 @@ static bool read_value(context *c, const program *p, const fn_decl *fn, int i, c
     return false;
 }
 
-/* A dim of one name is of one size in all arguments. Equal dims have equal ids. */
-static bool check_named_dim(context *c, const program *p, const fn_decl *fn, const arguments *a,
-                            int i, int axis) {
-    int64_t dim = fn->type->items[i]->tensor.dims[axis];
-    int64_t size = value_dims(&a->values[i])[axis];
-    for (int j = 0; j <= i; j++) {
-        const op_type *other = &fn->type->items[j]->tensor;
-        for (int k = 0; k < other->rank; k++) {
-            int64_t other_size = value_dims(&a->values[j])[k];
-            if (other->dims[k] != dim || other_size == size) continue;
-            text t;
-            text_init(&t, c);
-            dims_print(p->dims, dim, &t);
-            error_set(&c->err, ERROR_K0802, nowhere, "%s is %lld in --arg %s and %lld in --arg %s",
-                      text_data(&t), (long long)other_size, fn->params[j].name, (long long)size,
-                      fn->params[i].name);
-            text_close(&t);
-            return false;
+/* ---- dims ---- */
+
+/* The parameter and axis where a dim stands by itself first; false when it stands nowhere. */
+static bool find_dim(const fn_decl *fn, int64_t dim, int *which, int *axis) {
+    for (int i = 0; i < fn->count; i++) {
+        const op_type *t = &fn->type->items[i]->tensor;
+        for (int k = 0; k < t->rank; k++) {
+            if (t->dims[k] != dim) continue;
+            *which = i;
+            *axis = k;
+            return true;
         }
     }
-    return true;
+    return false;
 }
 
-static bool check_named_dims(context *c, const program *p, const fn_decl *fn, const arguments *a) {
-    for (int i = 0; i < a->count; i++) {
-        for (int axis = 0; axis < value_rank(&a->values[i]); axis++) {
-            bool named = fn->type->items[i]->tensor.dims[axis] < 0;
-            if (named && !check_named_dim(c, p, fn, a, i, axis)) return false;
+/* The size that each of the function's dim names has where it stands by itself first; -1 for
+ * nowhere. */
+static void find_sizes(const fn_decl *fn, const arguments *a, int64_t *sizes) {
+    for (int g = 0; g < fn->type->generic_count; g++) {
+        int i = 0, axis = 0;
+        bool found = find_dim(fn, fn->type->generic[g], &i, &axis);
+        sizes[g] = found ? value_dims(&a->values[i])[axis] : -1;
+    }
+}
+
+static bool dims_differ(context *c, const program *p, const fn_decl *fn, int i, int axis,
+                        int64_t size, int64_t wanted) {
+    int64_t dim = fn->type->items[i]->tensor.dims[axis];
+    int first = i, first_axis = axis;
+    (void)find_dim(fn, dim, &first, &first_axis);
+    text t;
+    text_init(&t, c);
+    dims_print(p->dims, dim, &t);
+    if (first != i) {
+        error_set(&c->err, ERROR_K0802, nowhere, "%s is %lld in --arg %s and %lld in --arg %s",
+                  text_data(&t), (long long)wanted, fn->params[first].name, (long long)size,
+                  fn->params[i].name);
+    } else {
+        error_set(&c->err, ERROR_K0802, nowhere, "--arg %s: %s is %lld, found %lld on axis %d",
+                  fn->params[i].name, text_data(&t), (long long)wanted, (long long)size, axis);
+    }
+    text_close(&t);
+    return false;
+}
+
+/* A name is of one size in all arguments, and what is computed from names agrees with it. */
+static bool check_dims(context *c, const program *p, const fn_decl *fn, const arguments *a) {
+    int names_count = fn->type->generic_count;
+    size_t room = (size_t)names_count * sizeof(int64_t);
+    int64_t *sizes = take(c, room);
+    if (sizes == NULL) return false;
+    find_sizes(fn, a, sizes);
+    bool ok = true;
+    for (int i = 0; ok && i < a->count; i++) {
+        for (int axis = 0; ok && axis < value_rank(&a->values[i]); axis++) {
+            int64_t size = value_dims(&a->values[i])[axis];
+            int64_t wanted = dims_substitute(p->dims, fn->type->items[i]->tensor.dims[axis],
+                                             names_count, fn->type->generic, sizes);
+            /* What is still symbolic here is the call's to check. */
+            if (wanted >= 0 && wanted != size) ok = dims_differ(c, p, fn, i, axis, size, wanted);
         }
     }
-    return true;
+    give_back(c, sizes, room);
+    return ok && c->err.code == ERROR_NONE;
 }
 
 /* ---- names ---- */
@@ -195,7 +229,7 @@ bool arguments_read(context *c, const program *p, const fn_decl *fn, char *const
     if (out->values == NULL) return false;
     bool ok = true;
     for (int i = 0; ok && i < count; i++) ok = read_given(c, p, fn, given[i], out);
-    if (ok && check_complete(c, p, fn, out) && check_named_dims(c, p, fn, out)) return true;
+    if (ok && check_complete(c, p, fn, out) && check_dims(c, p, fn, out)) return true;
     arguments_release(c, out);
     return false;
 }

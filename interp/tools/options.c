@@ -244,6 +244,10 @@ static bool check_together(const options *o, error *e) {
                          "--arg needs --fn NAME, the function to be called");
     }
     const char *seed = o->value[OPTION_seed_cotangent].text;
+    if (seed != NULL && options_given(o, OPTION_fn)) {
+        return error_set(e, ERROR_K0801, nowhere,
+                         "--seed-cotangent is for the final expression, and --fn calls another");
+    }
     if (seed != NULL && (seed[0] != '@' || seed[1] == '\0')) {
         return error_set(e, ERROR_K0801, nowhere,
                          "--seed-cotangent takes a file: --seed-cotangent @g.npy");

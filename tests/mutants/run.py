@@ -8,12 +8,13 @@ The faults stand in tests/mutants/list, in blocks set apart by an empty line:
     # what the fault breaks
     file: ad/reverse.c
     old: the exact text, found once in the file
-    new: what replaces it
+    new: what replaces it            (in both, \\n stands for the end of a line)
 
 The copy starts with the objects of build/, so that only what the fault touches is compiled. Suites run from
 the quickest to the slowest and stop at the first that fails.
 """
 import argparse
+import glob
 import os
 import shutil
 import subprocess
@@ -34,11 +35,9 @@ def read_faults():
         for line in block.splitlines():
             if line.startswith("# "):
                 fault.setdefault("why", line[2:])
-            elif ": " in line:
-                key, _, value = line.partition(": ")
-                fault[key] = value
-            elif line.endswith(":"):
-                fault[line[:-1]] = ""
+            elif ":" in line:
+                key, _, value = line.partition(":")
+                fault[key] = value[1:].replace("\\n", "\n")
         if "file" in fault:
             missing = {"why", "old", "new"} - set(fault)
             if missing:
@@ -56,10 +55,13 @@ def copy_tree(to):
 def suites():
     python = sys.executable
     kina = ["--bin", "build/kina-interp"]
-    return [("units", ["build/tests/unit"]),
-            ("lang", [python, "tests/lang_runner.py", *kina]),
+    programs = [os.path.basename(path)[:-2] for path in sorted(glob.glob(os.path.join(ROOT, "tests/*.c")))]
+    return [("lang", [python, "tests/lang_runner.py", *kina]),
+            *((name, [f"build/tests/{name}"]) for name in programs),
             ("random programs", [python, "tests/peers/random_programs.py", "--count", "40", *kina]),
-            ("ops against PyTorch", [python, "tests/peers/ops_torch.py", *kina])]
+            ("ops against PyTorch", [python, "tests/peers/ops_torch.py", *kina]),
+            ("units", ["build/tests/unit"]),
+            ("command line", [python, "tests/cli.py", *kina])]
 
 
 def quiet(command, tree):

@@ -150,6 +150,7 @@ def main():
     parser.add_argument("--only", nargs="+", metavar="NAME")
     parser.add_argument("--keep", metavar="DIR", help="write every program there")
     options = parser.parse_args()
+    binary = kina.interpreter(options.bin)
     ops = table("runtime/ops.def", "OP", 1)
     builtins = [name for name in table("interp/builtins.def", "BUILTIN", 1) if name not in NO_NUMBERS]
     torch = torch_or_skip("ops against PyTorch", len(ops) + len(builtins))
@@ -170,7 +171,7 @@ def main():
                 with open(path, "w", encoding="utf-8") as f:
                     f.write(trial.text)
                 waiting.append((f"{name}, case {number}, {case.kina}", trial,
-                                pool.submit(kina.Run, os.path.abspath(options.bin), [path, "--format", "json"])))
+                                pool.submit(kina.Run, binary, [path, "--format", "json"])))
         for what, trial, run in waiting:
             try:
                 why = trial.judge(run.result())

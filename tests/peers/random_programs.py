@@ -193,7 +193,7 @@ def main():
         case = grow(torch, options.seed, options.show)
         print(case.text + "\n" + case.program.torch)
         return 0
-    binary = os.path.abspath(options.bin)
+    binary = kina.interpreter(options.bin)
     failed = 0
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(max_workers=2) as pool:
         folder = options.keep or scratch

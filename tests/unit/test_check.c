@@ -62,6 +62,10 @@ static const struct {
     {"fn f(n: I32, x: tensor<F32, [N]>) -> F32 { if (n == 0) { sum(x) } else { f(n - 1, "
      "concat((x, x))) } } f(2, tensor<F32, [3]>)",
      "F32"},
+    {"let a = fn(x: tensor<F32, [N]>) { fn(y: tensor<F32, [M]>) { sum(x) + sum(y) } };\n"
+     "let b = fn(x: tensor<F32, [K]>) { fn(y: tensor<F32, [L]>) { sum(x) * sum(y) } };\n"
+     "let c = if (true) { a } else { b }; c([1.0])([2.0, 3.0])",
+     "F32"},
     /* order of definitions */
     {"let a = f(1.0); fn f(x: F32) { g(x) } fn g(x: F32) { x + 1.0 } a", "F32"},
     {"let b = 2.0; let a = f(1.0); fn f(x: F32) -> F32 { x + b } a", "F32"},
@@ -69,6 +73,10 @@ static const struct {
      "fn odd(n: I32) { if (n == 0) { false } else { even(n - 1) } } even(4)",
      "Bool"},
     {"fn sin(x: F32) -> F32 { x } sin(1.0)", "F32"},
+    /* a branch whose dims only a run knows does not lend them to the other */
+    {"fn f(x: tensor<F32, [N]>, y: tensor<F32, [M]>, i: I32) { if (i > 0) { x } else { y[0:i] } }\n"
+     "f([1.0], [2.0], 1)",
+     "tensor<F32, [?]>"},
     /* loops: how many values a context takes */
     {"while (i < 3) [s = 0.0, i = 0] { (s + 1.0, i + 1) }", "(F32, I32)"},
     {"let r = while (i < 3) [s = 0.0, i = 0] { (s, i + 1) }; r", "F32"},
@@ -276,6 +284,10 @@ static const struct {
     {"tensor<F32, [2]>[::0]", "K0304", "step"},
     {"reshape(tensor<F32, [2, 3]>, [5])", "K0305", "`6`"},
     {"fn f(x: tensor<F32, [N + 1]>) { x } 1", "K0306", "`N`"},
+    {"fn f(g: fn(F32) -> tensor<F32, [M]>, i: I32) -> tensor<F32, [M]> { g(1.0)[0:i] } 1", "K0306",
+     "cannot be checked"},
+    {"fn f(g: fn(F32) -> tensor<F32, [M]>) { M } 1", "K0306", "no value"},
+    {"sum([1.0], axis=-9223372036854775808)", "K0303", "axis"},
     {"fn f(x: tensor<F32, [?]>) { x } 1", "K0307", "`?`"},
     {"fn f(x: tensor<F32, [N]>) -> tensor<F32, [N - 5]> { x[5:] } f([1.0])", "K0307", "-4"},
     {"[[1, 2], [3]]", "K0308", "one shape"},

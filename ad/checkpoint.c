@@ -1,0 +1,332 @@
+/* The forward half of a checkpointed loop. */
+#include "ad/checkpoint.h"
+
+#include <string.h>
+
+#include "ad/checkpoint_state.h"
+
+bool checkpoint_possible(const context *c) { return c->top->recorders == 1 && c->top->outer->recorders == 0; }
+
+/* ---- making and releasing ---- */
+
+static bool floating_carry(const value *v) {
+    return (v->kind == VALUE_NUMBER || v->kind == VALUE_TENSOR) && dtype_floating((dtype)v->dtype);
+}
+
+static void release_state(context *c, checkpointed *l, checkpoint_state *s) {
+    for (int i = 0; i < l->body.carries; i++) value_release(c, s->carry[i]);
+    give_back(c, s->carry, (size_t)l->body.carries * sizeof(value));
+}
+
+static size_t index_bytes(const checkpointed *l) { return 2 * (size_t)l->floats * sizeof(uint32_t); }
+
+void checkpoint_close(context *c, checkpointed *l) {
+    if (l == NULL) return;
+    for (int i = 0; i < l->states; i++) release_state(c, l, &l->state[i]);
+    give_back(c, l->state, (size_t)l->state_room * sizeof *l->state);
+    for (int i = 0; i < l->tapes; i++) give_back(c, l->taped[i].from, index_bytes(l));
+    give_back(c, l->taped, (size_t)l->tape_room * sizeof *l->taped);
+    pile_close(c, &l->starts);
+    schedule_close(&l->schedule);
+    trail_close(c, &l->own);
+    for (int i = 0; l->adjoint != NULL && i < l->floats; i++) value_release(c, l->adjoint[i]);
+    give_back(c, l->adjoint, (size_t)l->floats * sizeof *l->adjoint);
+    give_back(c, l->floating, (size_t)l->body.carries * sizeof *l->floating);
+    give_back(c, l->init, (size_t)l->body.carries * sizeof *l->init);
+    l->body.close(c, l->body.self);
+    give_back(c, l, sizeof *l);
+}
+
+static checkpointed *checkpoint_new(context *c, const policy *p, loop_body body, uint8_t handlers, span where) {
+    checkpointed *l = take_zeroed(c, sizeof *l);
+    if (l == NULL) {
+        body.close(c, body.self);
+        return NULL;
+    }
+    l->body = body;
+    l->handlers = handlers;
+    l->where = where;
+    l->dual = c->tape->forward_depth > 0;
+    l->first = tape_top(c->tape);
+    l->starts.element = sizeof(uint32_t);
+    trail_init(&l->own);
+    l->trail = c->tape->trail_mode != TRAIL_OFF ? c->tape->trail : &l->own;
+    l->floating = take(c, (size_t)body.carries * sizeof *l->floating);
+    l->init = take(c, (size_t)body.carries * sizeof *l->init);
+    if (l->floating == NULL || l->init == NULL || !schedule_open(&l->schedule, c, p)) {
+        checkpoint_close(c, l);
+        return NULL;
+    }
+    for (int i = 0; i < body.carries; i++) {
+        if (!floating_carry(body.carry[i])) continue;
+        l->init[l->floats] = body.carry[i]->index;
+        l->floating[l->floats++] = i;
+    }
+    return l;
+}
+
+static value *float_carry(checkpointed *l, int j) { return l->body.carry[l->floating[j]]; }
+
+/* ---- states ---- */
+
+trail_mark checkpoint_place(const context *c, const checkpointed *l) {
+    return c->tape->trail_mode == TRAIL_READ ? c->tape->trail_at : l->trail->end;
+}
+
+static bool room_for_state(context *c, checkpointed *l) {
+    if (l->states < l->state_room) return true;
+    int wider = l->state_room ? 2 * l->state_room : 16;
+    checkpoint_state *grown = resize(c, l->state, (size_t)l->state_room * sizeof *grown, (size_t)wider * sizeof *grown);
+    if (grown == NULL) return false;
+    l->state = grown;
+    l->state_room = wider;
+    return true;
+}
+
+/* Without a forward handler outside, indices mean records that will be gone. */
+static value kept(const checkpointed *l, const value *v) {
+    value copy = value_retain(*v);
+    if (!l->dual) copy.index = 0;
+    return copy;
+}
+
+bool checkpoint_keep(context *c, checkpointed *l, uint64_t iteration) {
+    if (!room_for_state(c, l)) return false;
+    value *carry = take(c, (size_t)l->body.carries * sizeof *carry);
+    if (carry == NULL) return false;
+    for (int i = 0; i < l->body.carries; i++) carry[i] = kept(l, l->body.carry[i]);
+    int at = l->states;
+    while (at > 0 && l->state[at - 1].iteration > iteration) at--;
+    memmove(&l->state[at + 1], &l->state[at], (size_t)(l->states - at) * sizeof *l->state);
+    l->state[at] = (checkpoint_state){.iteration = iteration, .mark = checkpoint_place(c, l), .carry = carry};
+    l->states++;
+    c->stats.checkpoints++;
+    return true;
+}
+
+static int find_state(const checkpointed *l, uint64_t iteration) {
+    int low = 0, high = l->states;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (l->state[middle].iteration < iteration) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < l->states && l->state[low].iteration == iteration ? low : -1;
+}
+
+checkpoint_state *checkpoint_state_at(checkpointed *l, uint64_t iteration) {
+    int at = find_state(l, iteration);
+    return at < 0 ? NULL : &l->state[at];
+}
+
+void checkpoint_drop_unwanted(context *c, checkpointed *l) {
+    uint64_t iteration;
+    while (schedule_next_drop(&l->schedule, &iteration)) {
+        int at = find_state(l, iteration);
+        if (at < 0) continue;
+        release_state(c, l, &l->state[at]);
+        l->states--;
+        memmove(&l->state[at], &l->state[at + 1], (size_t)(l->states - at) * sizeof *l->state);
+    }
+}
+
+/* ---- one iteration ---- */
+
+static bool run_body(context *c, checkpointed *l) {
+    return context_may_go_on(c, l->where) && l->body.run(l->body.self);
+}
+
+bool checkpoint_advance_one(context *c, checkpointed *l) {
+    for (int j = 0; j < l->floats && !l->dual; j++) float_carry(l, j)->index = 0;
+    handler *top = c->top;
+    if (top->recorders > 0) c->top = top->outer;
+    bool ok = run_body(c, l);
+    c->top = top;
+    c->stats.advanced += ok;
+    return ok;
+}
+
+static bool refresh_carries(context *c, checkpointed *l) {
+    for (int j = 0; j < l->floats; j++) {
+        if (!ad_carry(c, l->handlers, l->where, float_carry(l, j))) return false;
+    }
+    return true;
+}
+
+bool checkpoint_tape_one(context *c, checkpointed *l) {
+    bool ok = run_body(c, l) && refresh_carries(c, l);
+    c->stats.taped += ok;
+    return ok;
+}
+
+bool checkpoint_tape_begin(context *c, checkpointed *l, uint64_t iteration) {
+    if (l->tapes == l->tape_room) {
+        int wider = l->tape_room ? 2 * l->tape_room : 4;
+        checkpoint_taped *grown = resize(c, l->taped, (size_t)l->tape_room * sizeof *grown, (size_t)wider * sizeof *grown);
+        if (grown == NULL) return false;
+        l->taped = grown;
+        l->tape_room = wider;
+    }
+    uint32_t *indices = take(c, index_bytes(l));
+    if (indices == NULL) return false;
+    checkpoint_taped *run = &l->taped[l->tapes++];
+    *run = (checkpoint_taped){.start = iteration, .end = iteration, .first = tape_top(c->tape), .from = indices};
+    run->to = indices + l->floats;
+    for (int j = 0; j < l->floats && !l->dual; j++) float_carry(l, j)->index = 0;
+    if (!refresh_carries(c, l)) return false;
+    for (int j = 0; j < l->floats; j++) run->from[j] = float_carry(l, j)->index;
+    run->body = tape_top(c->tape);
+    return true;
+}
+
+void checkpoint_tape_end(context *c, checkpointed *l, uint64_t end) {
+    checkpoint_taped *run = &l->taped[l->tapes - 1];
+    run->end = end;
+    run->last = tape_top(c->tape);
+    for (int j = 0; j < l->floats; j++) run->to[j] = float_carry(l, j)->index;
+}
+
+void checkpoint_tape_pop(context *c, checkpointed *l) { give_back(c, l->taped[--l->tapes].from, index_bytes(l)); }
+
+/* ---- the forward run ---- */
+
+/* Forgets what is taped of iterations below `iteration`. */
+static bool demote(context *c, checkpointed *l, uint64_t iteration, uint64_t now) {
+    if (l->tapes == 0) return true;
+    checkpoint_taped *run = &l->taped[0];
+    if (iteration <= run->start) return true;
+    if (iteration >= now) {
+        tape_truncate(c->tape, run->first);
+        checkpoint_tape_pop(c, l);
+        l->starts.count = 0;
+        for (int j = 0; j < l->floats; j++) float_carry(l, j)->index = 0;
+        return true;
+    }
+    /* The carries that begin `iteration` become the run's first; what is before them holds nothing more. */
+    uint32_t begin = *(uint32_t *)pile_at(&l->starts, (uint32_t)(iteration - l->starts_from));
+    for (uint32_t i = run->first; i < begin; i++) tape_unsave(c->tape, tape_record(c->tape, i));
+    run->start = iteration;
+    run->body = begin + (uint32_t)l->floats;
+    for (int j = 0; j < l->floats; j++) run->from[j] = begin + (uint32_t)j;
+    return true;
+}
+
+/* Where the newest iteration's records begin, for demotion. */
+static bool note_start(context *c, checkpointed *l, uint64_t iteration) {
+    if (l->starts.count == 0) l->starts_from = iteration;
+    uint32_t *place = pile_push(c, &l->starts);
+    if (place == NULL) return false;
+    *place = l->floats > 0 ? float_carry(l, 0)->index : tape_top(c->tape);
+    return true;
+}
+
+static size_t carried_bytes(const checkpointed *l) {
+    size_t bytes = (size_t)l->body.carries * sizeof(value);
+    for (int i = 0; i < l->body.carries; i++) {
+        const value *v = l->body.carry[i];
+        if (v->kind == VALUE_TENSOR) bytes += v->as.t->base != NULL ? v->as.t->base->block : v->as.t->block;
+    }
+    return bytes;
+}
+
+static size_t used_bytes(const tape *t) {
+    return t->records.count * sizeof(record) + t->saved.count * sizeof(value) + t->operands.count * sizeof(uint32_t);
+}
+
+static size_t held_bytes(const context *c) {
+    const tape *t = c->tape;
+    size_t chunks = pile_bytes(&t->records) + pile_bytes(&t->saved) + pile_bytes(&t->operands);
+    return c->mem.live - chunks + used_bytes(t);
+}
+
+static bool tape_ahead(context *c, checkpointed *l, uint64_t i) {
+    if (l->tapes == 0 && !checkpoint_tape_begin(c, l, i)) return false;
+    if (!note_start(c, l, i)) return false;
+    size_t before = held_bytes(c);
+    if (!checkpoint_tape_one(c, l)) return false;
+    checkpoint_tape_end(c, l, i + 1);
+    size_t state = carried_bytes(l), grown = held_bytes(c) - before;
+    if (grown > SIZE_MAX / 2) grown = 0;
+    schedule_measure(&l->schedule, state, grown > state ? grown - state : 0, 2 * state);
+    return true;
+}
+
+static bool forward_one(context *c, checkpointed *l, uint64_t i) {
+    forward_order order;
+    if (!schedule_forward(&l->schedule, i, &order)) return false;
+    if (l->dual) order.tape = false;
+    uint64_t demoted = order.tape ? order.demote : i;
+    if (!demote(c, l, demoted, i)) return false;
+    if (order.keep && !checkpoint_keep(c, l, i)) return false;
+    checkpoint_drop_unwanted(c, l);
+    if (order.tape) return tape_ahead(c, l, i);
+    if (i < 2) schedule_measure(&l->schedule, carried_bytes(l), 0, 2 * carried_bytes(l));
+    return checkpoint_advance_one(c, l);
+}
+
+static bool forward(context *c, checkpointed *l) {
+    for (;; l->trips++) {
+        bool again;
+        if (!l->body.again(l->body.self, &again)) return false;
+        if (!again) return true;
+        if (!forward_one(c, l, l->trips)) return false;
+    }
+}
+
+/* A replay of a loop around this one knows how often it runs. */
+static bool forward_again(context *c, checkpointed *l) {
+    uint64_t trips = ad_past_trips(c);
+    for (; l->trips < trips; l->trips++) {
+        if (!forward_one(c, l, l->trips)) return false;
+    }
+    return true;
+}
+
+static bool forward_first(context *c, checkpointed *l) {
+    tape *t = c->tape;
+    uint32_t place = 0;
+    bool inside = t->trail_mode == TRAIL_WRITE;
+    if (inside && !ad_hold_trips(c, &place)) return false;
+    if (!inside) {
+        t->trail = l->trail;
+        t->trail_mode = TRAIL_WRITE;
+    }
+    bool ok = forward(c, l);
+    if (!inside) {
+        t->trail = NULL;
+        t->trail_mode = TRAIL_OFF;
+    }
+    return ok && (!inside || ad_keep_trips(c, place, l->trips));
+}
+
+/* The record that owns the loop, behind its results. */
+static bool note_loop(context *c, checkpointed *l, const value *const *reads, int count) {
+    tape *t = c->tape;
+    const value **results = take(c, (size_t)l->floats * sizeof *results);
+    checkpointed **place = results != NULL ? pile_push(c, &t->loops) : NULL;
+    bool ok = false;
+    if (place != NULL) {
+        *place = l;
+        for (int j = 0; j < l->floats; j++) results[j] = float_carry(l, j);
+        ok = tape_note_region(t, RECORD_CHECKPOINT, l->first, t->loops.count - 1, results, l->floats, reads, count,
+                              l->where);
+        if (!ok) pile_truncate(c, &t->loops, t->loops.count - 1);
+    }
+    give_back(c, results, (size_t)l->floats * sizeof *results);
+    return ok;
+}
+
+bool checkpoint_run(context *c, const policy *p, loop_body body, uint8_t handlers, const value *const *reads,
+              int count, span where, uint64_t *trips) {
+    checkpointed *l = checkpoint_new(c, p, body, handlers, where);
+    *trips = 0;
+    if (l == NULL) return false;
+    bool ok = c->tape->trail_mode == TRAIL_READ ? forward_again(c, l) : forward_first(c, l);
+    *trips = l->trips;
+    ok = ok && refresh_carries(c, l) && note_loop(c, l, reads, count);
+    if (!ok) checkpoint_close(c, l);
+    return ok;
+}

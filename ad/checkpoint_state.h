@@ -1,0 +1,60 @@
+/* What the forward and the backward half of a checkpointed loop share. Internal to ad/. */
+#ifndef KINA_CHECKPOINT_STATE_H
+#define KINA_CHECKPOINT_STATE_H
+
+#include "ad/checkpoint.h"
+
+/* A kept state: what iteration `iteration` starts from. References, not copies. */
+typedef struct checkpoint_state {
+    uint64_t iteration;
+    trail_mark mark;
+    value *carry;
+} checkpoint_state;
+
+/* Taped iterations [start, end): records [first, last) of the tape. */
+typedef struct checkpoint_taped {
+    uint64_t start, end;
+    uint32_t first, body, last; /* body: behind the first carries */
+    uint32_t *from, *to;        /* indices of the floating carries before and after */
+} checkpoint_taped;
+
+struct checkpointed {
+    loop_body body;
+    schedule schedule;
+    trail own;                  /* used when no loop around this one has a trail */
+    trail *trail;
+    uint8_t handlers;
+    span where;
+    bool dual;                  /* forward handlers outside: states keep their tangents, nothing is taped ahead */
+    uint64_t trips;
+    uint32_t first;             /* tape_top before the loop */
+    int floats;                 /* floating carries */
+    int *floating;              /* which they are */
+    uint32_t *init;             /* their indices at the start */
+    checkpoint_state *state;          /* in order of iteration */
+    int states, state_room;
+    checkpoint_taped *taped;          /* a stack; the last ends latest */
+    int tapes, tape_room;
+    pile starts;                /* uint32_t: where the records of each forward-taped iteration begin */
+    uint64_t starts_from;       /* the iteration of the first of them */
+    bool in_hand;               /* backward: the carries are state `hand`, as the last advance left them */
+    uint64_t hand;
+    trail_mark hand_mark;
+    value *adjoint;             /* backward: of the floating carries at the place reached */
+};
+
+checkpoint_state *checkpoint_state_at(checkpointed *l, uint64_t iteration);     /* NULL where none is kept */
+bool checkpoint_keep(context *c, checkpointed *l, uint64_t iteration) MUST_CHECK;
+void checkpoint_drop_unwanted(context *c, checkpointed *l);
+/* Begins a taped run at the present carries; ends it after them. */
+bool checkpoint_tape_begin(context *c, checkpointed *l, uint64_t iteration) MUST_CHECK;
+/* One iteration, recorded at the handler on top; its carries get fresh indices. */
+bool checkpoint_tape_one(context *c, checkpointed *l) MUST_CHECK;
+void checkpoint_tape_end(context *c, checkpointed *l, uint64_t end);
+/* One iteration at the handler outside the reverse handler. */
+bool checkpoint_advance_one(context *c, checkpointed *l) MUST_CHECK;
+/* Forgets a taped run; its records are the newest. */
+void checkpoint_tape_pop(context *c, checkpointed *l);
+trail_mark checkpoint_place(const context *c, const checkpointed *l);
+
+#endif

@@ -1,0 +1,136 @@
+/* Loops under a checkpoint policy: what the body is, as ad/checkpoint.h asks for it. */
+#include <string.h>
+
+#include "ad/checkpoint.h"
+#include "interp/eval.h"
+
+/* A loop's own frame: the captured slots and the body's, alive until the loop has been swept. */
+typedef struct own_frame {
+    evaluator *ev;
+    const code *n;
+    value **carry;
+    value *next;
+    value frame[];
+} own_frame;
+
+static size_t frame_bytes(const code *n) {
+    size_t count = (size_t)n->u.loop.count;
+    return sizeof(own_frame) + (size_t)n->u.loop.function->slots * sizeof(value) + count * sizeof(value *) +
+           count * sizeof(value);
+}
+
+static void own_close(context *c, void *self) {
+    own_frame *own = self;
+    values_release(c, own->frame, own->n->u.loop.function->slots);
+    give_back(c, own, frame_bytes(own->n));
+}
+
+static bool own_again(void *self, bool *out) {
+    own_frame *own = self;
+    return eval_condition(own->ev, own->frame, own->n->u.loop.condition, out);
+}
+
+static bool own_run(void *self) {
+    own_frame *own = self;
+    const code *n = own->n;
+    context *c = own->ev->c;
+    c->stats.iterations++;
+    if (!eval_many(own->ev, own->frame, n->u.loop.body, n->u.loop.count, own->next)) return false;
+    for (int i = 0; i < n->u.loop.count; i++) {
+        value_release(c, *own->carry[i]);
+        *own->carry[i] = own->next[i];
+    }
+    return true;
+}
+
+static own_frame *own_new(evaluator *ev, const value *frame, const code *n, value *carries) {
+    own_frame *own = take(ev->c, frame_bytes(n));
+    if (own == NULL) return NULL;
+    int slots_in_frame = n->u.loop.function->slots;
+    own->ev = ev;
+    own->n = n;
+    own->next = own->frame + slots_in_frame;
+    own->carry = (value **)(void *)(own->next + n->u.loop.count);
+    for (int i = 0; i < slots_in_frame; i++) own->frame[i] = value_none();
+    for (int i = 0; i < n->u.loop.captures.count; i++) {
+        int slot = n->u.loop.captures.slot[i];
+        own->frame[slot] = value_retain(frame[slot]);
+    }
+    for (int i = 0; i < n->u.loop.count; i++) {
+        own->carry[i] = &own->frame[n->u.loop.carry[i]];
+        *own->carry[i] = carries[i];
+    }
+    return own;
+}
+
+/* ---- the policy ---- */
+
+static bool positive(evaluator *ev, value *frame, const code *amount, span where, uint64_t *out) {
+    value v;
+    if (!eval(ev, frame, amount, &v)) return false;
+    int64_t given = value_as_int(&v);
+    if (given < 1) {
+        return error_set(&ev->c->err, ERROR_K0512, where, "a @checkpoint option is at least 1, not %lld",
+                         (long long)given);
+    }
+    *out = (uint64_t)given;
+    return true;
+}
+
+static bool known_trips(evaluator *ev, value *frame, const trip_count *t, const value *carries, policy *p) {
+    if (t->carry < 0) return true;
+    value limit;
+    if (!eval(ev, frame, t->limit, &limit)) return false;
+    int64_t start = value_as_int(&carries[t->carry]), end, span_length;
+    if (__builtin_add_overflow(value_as_int(&limit), (int64_t)t->inclusive, &end)) return true;
+    if (__builtin_sub_overflow(end, start, &span_length)) return true;
+    p->known = true;
+    p->trips = span_length <= 0 ? 0 : (uint64_t)((span_length - 1) / t->step + 1);
+    return true;
+}
+
+static bool policy_of(evaluator *ev, value *frame, const code *n, const value *carries, policy *p) {
+    const loop_policy *own = n->u.loop.policy;
+    if (own == NULL) {
+        *p = ev->options->checkpoint;
+    } else {
+        *p = (policy){.kind = (policy_kind)own->kind, .bytes = (uint64_t)own->byte_count};
+        uint64_t *amount = p->kind == POLICY_SLOTS ? &p->slots : &p->every;
+        if (own->amount != NULL && !positive(ev, frame, own->amount, own->where, amount)) return false;
+        if (own->bytes != NULL && !positive(ev, frame, own->bytes, own->where, &p->bytes)) return false;
+    }
+    return p->kind == POLICY_ALL || known_trips(ev, frame, &n->u.loop.trips, carries, p);
+}
+
+bool eval_checkpointed(evaluator *ev, value *frame, const code *n, value *carries, uint8_t handlers,
+                       const value *const *reads, int count, bool *done, uint64_t *trips) {
+    context *c = ev->c;
+    *done = false;
+    policy p;
+    if (!policy_of(ev, frame, n, carries, &p)) {
+        values_release(c, carries, n->u.loop.count);
+        return false;
+    }
+    if (p.kind == POLICY_ALL || handlers == 0 || !n->u.loop.plain_carries || !checkpoint_possible(c)) return true;
+    *done = true;
+    own_frame *own = own_new(ev, frame, n, carries);
+    if (own == NULL) {
+        values_release(c, carries, n->u.loop.count);
+        return false;
+    }
+    loop_body body = {
+        .self = own,
+        .carries = n->u.loop.count,
+        .carry = own->carry,
+        .names = n->u.loop.names,
+        .again = own_again,
+        .run = own_run,
+        .close = own_close,
+    };
+    if (!checkpoint_run(c, &p, body, handlers, reads, count, n->where, trips)) return false;
+    for (int i = 0; i < n->u.loop.count; i++) {
+        carries[i] = *own->carry[i];
+        *own->carry[i] = value_none();
+    }
+    return true;
+}
