@@ -128,6 +128,7 @@ struct code {
             const char **names;
             const code_function *function;  /* around it: its frame's size */
             bool plain_carries; /* numbers and tensors only: a policy can act */
+            bool *same_shape;   /* carries whose shape only the run can hold to its type; NULL: none */
             loop_policy *policy;    /* NULL: the command line's */
             trip_count trips;
         } loop;

@@ -30,6 +30,12 @@ bool eval_call(evaluator *ev, const code_function *f, value *args, const value *
 bool eval_block(evaluator *ev, value *frame, const code *n, int count, value *out) MUST_CHECK;
 bool eval_if(evaluator *ev, value *frame, const code *n, int count, value *out) MUST_CHECK;
 bool eval_while(evaluator *ev, value *frame, const code *n, int count, value *out) MUST_CHECK;
+/* The shapes of a loop's carries where only the run can see that they stay; *out is NULL where the checker
+ * was certain. Given back with eval_shapes_close. */
+bool eval_shapes(evaluator *ev, const code *n, const value *carries, op_type **out) MUST_CHECK;
+void eval_shapes_close(evaluator *ev, const code *n, op_type *shapes);
+/* K0502 when a carried value would change its shape. */
+bool eval_shapes_hold(evaluator *ev, const code *n, const op_type *shapes, const value *next) MUST_CHECK;
 /* A loop whose tape is thinned by a policy, once its inits are evaluated (taken over). *done is false, and
  * nothing has happened, where no policy acts. */
 bool eval_checkpointed(evaluator *ev, value *frame, const code *n, value *carries, uint8_t handlers,

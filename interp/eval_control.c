@@ -208,6 +208,7 @@ typedef struct looping {
     value *frame;
     const code *n;
     value *next;                /* the values of the coming iteration */
+    op_type *shapes;            /* of the carries, where the run has to hold them to it */
     value_list reads;
     uint8_t handlers;           /* the loop is recorded for these */
     uint32_t first;             /* the tape before the first carry */
@@ -241,6 +242,10 @@ static bool iterate_once(looping *l, uint32_t mark) {
     evaluator *ev = l->ev;
     ev->c->stats.iterations++;
     if (!eval_many(ev, l->frame, l->n->u.loop.body, l->n->u.loop.count, l->next)) return false;
+    if (!eval_shapes_hold(ev, l->n, l->shapes, l->next)) {
+        values_release(ev->c, l->next, l->n->u.loop.count);
+        return false;
+    }
     if (!carry_over(l)) return false;
     reclaim_carries(l, mark);
     l->trips++;
@@ -328,7 +333,13 @@ static bool loop_results(looping *l, int count, value *out) {
 
 static bool plain_loop(looping *l) {
     const code *n = l->n;
-    if (!carry_over(l) || !run_loop(l)) return false;
+    if (!eval_shapes(l->ev, n, l->next, &l->shapes)) {
+        values_release(l->ev->c, l->next, n->u.loop.count);
+        return false;
+    }
+    bool ok = carry_over(l) && run_loop(l);
+    eval_shapes_close(l->ev, n, l->shapes);
+    if (!ok) return false;
     for (int i = 0; i < n->u.loop.count; i++) {
         l->next[i] = l->frame[n->u.loop.carry[i]];
         l->frame[n->u.loop.carry[i]] = value_none();

@@ -2,13 +2,46 @@
 #include <string.h>
 
 #include "ad/checkpoint.h"
+#include "ad/performer.h"
 #include "interp/eval.h"
+
+/* ---- shapes ---- */
+
+bool eval_shapes(evaluator *ev, const code *n, const value *carries, op_type **out) {
+    *out = NULL;
+    if (n->u.loop.same_shape == NULL) return true;
+    *out = take(ev->c, (size_t)n->u.loop.count * sizeof **out);
+    for (int i = 0; *out != NULL && i < n->u.loop.count; i++) {
+        if (n->u.loop.same_shape[i]) (*out)[i] = value_type(&carries[i]);
+    }
+    return *out != NULL;
+}
+
+void eval_shapes_close(evaluator *ev, const code *n, op_type *shapes) {
+    give_back(ev->c, shapes, (size_t)n->u.loop.count * sizeof *shapes);
+}
+
+bool eval_shapes_hold(evaluator *ev, const code *n, const op_type *shapes, const value *next) {
+    for (int i = 0; shapes != NULL && i < n->u.loop.count; i++) {
+        if (!n->u.loop.same_shape[i]) continue;
+        if (shape_same(shapes[i].rank, shapes[i].dims, value_rank(&next[i]), value_dims(&next[i]))) continue;
+        char a[96], b[96];
+        shape_print(a, sizeof a, shapes[i].rank, shapes[i].dims);
+        shape_print(b, sizeof b, value_rank(&next[i]), value_dims(&next[i]));
+        return error_set(&ev->c->err, ERROR_K0502, n->where,
+                         "the carried `%s` has shape %s, but the body yields shape %s", n->u.loop.names[i], a, b);
+    }
+    return true;
+}
+
+/* ---- the body ---- */
 
 /* A loop's own frame: the captured slots and the body's, alive until the loop has been swept. */
 typedef struct own_frame {
     evaluator *ev;
     const code *n;
     value **carry;
+    op_type *shapes;
     value *next;
     value frame[];
 } own_frame;
@@ -22,6 +55,7 @@ static size_t frame_bytes(const code *n) {
 static void own_close(context *c, void *self) {
     own_frame *own = self;
     values_release(c, own->frame, own->n->u.loop.function->slots);
+    eval_shapes_close(own->ev, own->n, own->shapes);
     give_back(c, own, frame_bytes(own->n));
 }
 
@@ -36,6 +70,10 @@ static bool own_run(void *self) {
     context *c = own->ev->c;
     c->stats.iterations++;
     if (!eval_many(own->ev, own->frame, n->u.loop.body, n->u.loop.count, own->next)) return false;
+    if (!eval_shapes_hold(own->ev, n, own->shapes, own->next)) {
+        values_release(c, own->next, n->u.loop.count);
+        return false;
+    }
     for (int i = 0; i < n->u.loop.count; i++) {
         value_release(c, *own->carry[i]);
         *own->carry[i] = own->next[i];
@@ -46,6 +84,10 @@ static bool own_run(void *self) {
 static own_frame *own_new(evaluator *ev, const value *frame, const code *n, value *carries) {
     own_frame *own = take(ev->c, frame_bytes(n));
     if (own == NULL) return NULL;
+    if (!eval_shapes(ev, n, carries, &own->shapes)) {
+        give_back(ev->c, own, frame_bytes(n));
+        return NULL;
+    }
     int slots_in_frame = n->u.loop.function->slots;
     own->ev = ev;
     own->n = n;

@@ -112,6 +112,20 @@ static void lower_carries(fn_scope *s, const expr *e, code *n) {
     }
 }
 
+/* A carry keeps its type; where its dims are unknown, the run has to see to it. */
+static void lower_same_shape(fn_scope *s, const expr *e, code *n) {
+    const type *body = e->u.while_.body->type;
+    for (int i = 0; i < e->u.while_.count; i++) {
+        const type *carried = e->u.while_.carries[i].symbol->type;
+        const type *given = e->u.while_.count > 1 && body->kind == TYPE_TUPLE ? body->items[i] : body;
+        if (carried->kind != TYPE_TENSOR || carried->tensor.rank == 0) continue;
+        if (type_compare(s->l->p->dims, given, carried) == DIM_SAME) continue;
+        if (n->u.loop.same_shape == NULL) n->u.loop.same_shape = LOWER_ARRAY(s->l, bool, e->u.while_.count);
+        if (n->u.loop.same_shape == NULL) return;
+        n->u.loop.same_shape[i] = true;
+    }
+}
+
 static void lower_loop_body(fn_scope *s, const expr *e, code *n) {
     region r;
     region_enter(s, &r);
@@ -141,6 +155,7 @@ code *lower_while(fn_scope *s, const expr *e) {
     for (int i = 0; i < count; i++) n->u.loop.init[i] = lower_init(s, &e->u.while_.carries[i]);
     lower_policy(s, e, n); /* evaluated after the inits */
     lower_loop_body(s, e, n);
+    lower_same_shape(s, e, n);
     n->u.loop.function = s->f;
     return n;
 }
