@@ -27,6 +27,7 @@ void checkpoint_close(context *c, checkpointed *l) {
     for (int i = 0; i < l->tapes; i++) give_back(c, l->taped[i].from, index_bytes(l));
     give_back(c, l->taped, (size_t)l->tape_room * sizeof *l->taped);
     pile_close(c, &l->starts);
+    pile_close(c, &l->hashes);
     schedule_close(&l->schedule);
     trail_close(c, &l->own);
     for (int i = 0; l->adjoint != NULL && i < l->floats; i++) value_release(c, l->adjoint[i]);
@@ -49,6 +50,7 @@ static checkpointed *checkpoint_new(context *c, const policy *p, loop_body body,
     l->dual = c->tape->forward_depth > 0;
     l->first = tape_top(c->tape);
     l->starts.element = sizeof(uint32_t);
+    l->hashes.element = sizeof(uint64_t);
     trail_init(&l->own);
     l->trail = c->tape->trail_mode != TRAIL_OFF ? c->tape->trail : &l->own;
     l->floating = take(c, (size_t)body.carries * sizeof *l->floating);
@@ -100,6 +102,7 @@ bool checkpoint_keep(context *c, checkpointed *l, uint64_t iteration) {
     memmove(&l->state[at + 1], &l->state[at], (size_t)(l->states - at) * sizeof *l->state);
     l->state[at] = (checkpoint_state){.iteration = iteration, .mark = checkpoint_place(c, l), .carry = carry};
     l->states++;
+    if (l->states > l->most_states) l->most_states = l->states;
     c->stats.checkpoints++;
     return true;
 }
@@ -135,17 +138,21 @@ void checkpoint_drop_unwanted(context *c, checkpointed *l) {
 
 /* ---- one iteration ---- */
 
-static bool run_body(context *c, checkpointed *l) {
+/* A replay is held to the first run; the first run leaves what it is held to. */
+static bool run_body(context *c, checkpointed *l, uint64_t i) {
+    bool again = l->adjoint != NULL;
+    if (!(again ? checkpoint_hash_hold(c, l, i) : checkpoint_hash_keep(c, l, i))) return false;
     return context_may_go_on(c, l->where) && l->body.run(l->body.self);
 }
 
-bool checkpoint_advance_one(context *c, checkpointed *l) {
+bool checkpoint_advance_one(context *c, checkpointed *l, uint64_t i) {
     for (int j = 0; j < l->floats && !l->dual; j++) float_carry(l, j)->index = 0;
     handler *top = c->top;
     if (top->recorders > 0) c->top = top->outer;
-    bool ok = run_body(c, l);
+    bool ok = run_body(c, l, i);
     c->top = top;
     c->stats.advanced += ok;
+    l->advanced += ok;
     return ok;
 }
 
@@ -156,9 +163,10 @@ static bool refresh_carries(context *c, checkpointed *l) {
     return true;
 }
 
-bool checkpoint_tape_one(context *c, checkpointed *l) {
-    bool ok = run_body(c, l) && refresh_carries(c, l);
+bool checkpoint_tape_one(context *c, checkpointed *l, uint64_t i) {
+    bool ok = run_body(c, l, i) && refresh_carries(c, l);
     c->stats.taped += ok;
+    l->taped_again += ok;
     return ok;
 }
 
@@ -223,7 +231,7 @@ static bool note_start(context *c, checkpointed *l, uint64_t iteration) {
     return true;
 }
 
-static size_t carried_bytes(const checkpointed *l) {
+size_t checkpoint_carried_bytes(const checkpointed *l) {
     size_t bytes = (size_t)l->body.carries * sizeof(value);
     for (int i = 0; i < l->body.carries; i++) {
         const value *v = l->body.carry[i];
@@ -246,11 +254,12 @@ static bool tape_ahead(context *c, checkpointed *l, uint64_t i) {
     if (l->tapes == 0 && !checkpoint_tape_begin(c, l, i)) return false;
     if (!note_start(c, l, i)) return false;
     size_t before = held_bytes(c);
-    if (!checkpoint_tape_one(c, l)) return false;
+    if (!checkpoint_tape_one(c, l, i)) return false;
     checkpoint_tape_end(c, l, i + 1);
-    size_t state = carried_bytes(l), grown = held_bytes(c) - before;
-    if (grown > SIZE_MAX / 2) grown = 0;
-    schedule_measure(&l->schedule, state, grown > state ? grown - state : 0, 2 * state);
+    size_t state = checkpoint_carried_bytes(l), grown = held_bytes(c) - before;
+    if (grown > SIZE_MAX / 2) grown = 0; /* it retains nothing, and freed something */
+    l->taped_bytes = grown;
+    schedule_measure(&l->schedule, state, grown, 2 * state);
     return true;
 }
 
@@ -263,8 +272,7 @@ static bool forward_one(context *c, checkpointed *l, uint64_t i) {
     if (order.keep && !checkpoint_keep(c, l, i)) return false;
     checkpoint_drop_unwanted(c, l);
     if (order.tape) return tape_ahead(c, l, i);
-    if (i < 2) schedule_measure(&l->schedule, carried_bytes(l), 0, 2 * carried_bytes(l));
-    return checkpoint_advance_one(c, l);
+    return checkpoint_advance_one(c, l, i);
 }
 
 static bool forward(context *c, checkpointed *l) {

@@ -40,6 +40,10 @@ struct checkpointed {
     bool in_hand;               /* backward: the carries are state `hand`, as the last advance left them */
     uint64_t hand;
     trail_mark hand_mark;
+    pile hashes;                /* uint64_t: of each carry, every HASH_EVERY-th iteration */
+    uint64_t advanced, taped_again;     /* executions so far */
+    int most_states;
+    size_t taped_bytes;         /* what taping an iteration retained, last */
     value *adjoint;             /* backward: of the floating carries at the place reached */
 };
 
@@ -48,11 +52,15 @@ bool checkpoint_keep(context *c, checkpointed *l, uint64_t iteration) MUST_CHECK
 void checkpoint_drop_unwanted(context *c, checkpointed *l);
 /* Begins a taped run at the present carries; ends it after them. */
 bool checkpoint_tape_begin(context *c, checkpointed *l, uint64_t iteration) MUST_CHECK;
-/* One iteration, recorded at the handler on top; its carries get fresh indices. */
-bool checkpoint_tape_one(context *c, checkpointed *l) MUST_CHECK;
+/* Iteration i, recorded at the handler on top; its carries get fresh indices. */
+bool checkpoint_tape_one(context *c, checkpointed *l, uint64_t i) MUST_CHECK;
 void checkpoint_tape_end(context *c, checkpointed *l, uint64_t end);
 /* One iteration at the handler outside the reverse handler. */
-bool checkpoint_advance_one(context *c, checkpointed *l) MUST_CHECK;
+bool checkpoint_advance_one(context *c, checkpointed *l, uint64_t i) MUST_CHECK;
+/* Forward: keeps the hashes of the state that iteration i starts from. Backward: compares it (K0901). */
+bool checkpoint_hash_keep(context *c, checkpointed *l, uint64_t i) MUST_CHECK;
+bool checkpoint_hash_hold(context *c, checkpointed *l, uint64_t i) MUST_CHECK;
+size_t checkpoint_carried_bytes(const checkpointed *l);
 /* Forgets a taped run; its records are the newest. */
 void checkpoint_tape_pop(context *c, checkpointed *l);
 trail_mark checkpoint_place(const context *c, const checkpointed *l);

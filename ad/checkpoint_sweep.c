@@ -26,7 +26,7 @@ static bool restore(sweep *s, checkpointed *l, uint64_t iteration) {
 
 static bool advance(sweep *s, checkpointed *l, const backward_order *order) {
     for (uint64_t i = order->from; i < order->to; i++) {
-        if (!checkpoint_advance_one(s->c, l)) return false;
+        if (!checkpoint_advance_one(s->c, l, i)) return false;
     }
     l->in_hand = true;
     l->hand = order->to;
@@ -37,7 +37,7 @@ static bool advance(sweep *s, checkpointed *l, const backward_order *order) {
 static bool tape_again(sweep *s, checkpointed *l, const backward_order *order) {
     if (!checkpoint_tape_begin(s->c, l, order->from)) return false;
     for (uint64_t i = order->from; i < order->to; i++) {
-        if (!checkpoint_tape_one(s->c, l)) return false;
+        if (!checkpoint_tape_one(s->c, l, i)) return false;
     }
     checkpoint_tape_end(s->c, l, order->to);
     return true;
@@ -121,6 +121,30 @@ static bool give_adjoints(sweep *s, checkpointed *l) {
     return true;
 }
 
+static uint64_t policy_amount(const policy *p) {
+    switch (p->kind) {
+    case POLICY_EVERY: return p->every;
+    case POLICY_SLOTS: return p->slots;
+    case POLICY_BYTES: return p->bytes;
+    default: return 0;
+    }
+}
+
+static bool report(sweep *s, checkpointed *l) {
+    const policy *p = &l->schedule.policy;
+    loop_report *r = context_loop(s->c, l->where, (uint8_t)p->kind, policy_amount(p));
+    if (r == NULL) return false;
+    r->runs++;
+    if (l->trips > r->trips) r->trips = l->trips;
+    if ((uint64_t)l->most_states > r->states) r->states = (uint64_t)l->most_states;
+    r->state_bytes = checkpoint_carried_bytes(l);
+    r->taped_bytes = l->taped_bytes;
+    r->total_trips += l->trips;
+    r->advanced += l->advanced;
+    r->taped += l->taped_again;
+    return true;
+}
+
 bool checkpoint_sweep(sweep *s, const record *r) {
     checkpointed **owner = pile_at(&s->t->loops, r->u.region.tag);
     checkpointed *l = *owner;
@@ -129,7 +153,7 @@ bool checkpoint_sweep(sweep *s, const record *r) {
     *owner = NULL;
     uint32_t results = l->tapes > 0 ? l->taped[l->tapes - 1].last : first;
     sweep_cut(s, results);
-    bool ok = sweep_iterations(s, l) && give_adjoints(s, l);
+    bool ok = sweep_iterations(s, l) && give_adjoints(s, l) && report(s, l);
     checkpoint_close(s->c, l);
     s->next = first;
     return ok;

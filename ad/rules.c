@@ -175,11 +175,14 @@ static uint8_t result_ones(op_id op, const op_attrs *a, int n, const op_type *in
     case CLASS_ALONG:
     case CLASS_SHIFT:
     case CLASS_SCAN:
+    case CLASS_CUMULATE:
+    case CLASS_CUMULATE_FLOAT:
     case CLASS_SLICE_ADD:
     case CLASS_SCATTER:
     case CLASS_SCATTER_ALONG:
     case CLASS_ONE_HOT:
     case CLASS_MATMUL_ADD:
+    case CLASS_MATRIX:
     case CLASS_FULL_LIKE: return ones[0];
     case CLASS_BINARY:
     case CLASS_BINARY_NUMERIC:
@@ -207,7 +210,8 @@ static uint8_t result_ones(op_id op, const op_attrs *a, int n, const op_type *in
         return with(without(ones[0], (uint8_t)(1u << a->axis), in[0].rank), a->axis, ones[1],
                     in[1].rank);
     case CLASS_TAKE_ALONG: return take_along_ones(a, ones);
-    case CLASS_MATMUL: return matmul_ones(in, ones, out);
+    case CLASS_MATMUL:
+    case CLASS_SOLVE: return matmul_ones(in, ones, out);
     case CLASS_FULL:
     case CLASS_ARANGE:
     case CLASS_EYE:

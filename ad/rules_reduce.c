@@ -149,6 +149,13 @@ void vjp_shift(builder *b, const rule_site *s) {
     if (s->wants[0]) b_contribute(b, 0, shift(b, s->d, s->attrs->axis, -s->attrs->lo[0]));
 }
 
+/* The adjoint of a running sum is the running sum from the other end. */
+void vjp_cumsum(builder *b, const rule_site *s) {
+    if (!s->wants[0]) return;
+    op_attrs attrs = {.axis = s->attrs->axis, .reversed = !s->attrs->reversed};
+    b_contribute(b, 0, b_perform(b, OP_cumsum, &attrs, 1, &s->d));
+}
+
 /* Where the recurrence looks back: one entry to the front, or to the end when reversed. */
 static int64_t scan_step(const rule_site *s) {
     return s->attrs->reversed ? -1 : 1;

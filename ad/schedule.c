@@ -51,12 +51,14 @@ void schedule_measure(schedule *s, size_t state, size_t tape, size_t fixed) {
     if (own == NULL) return;
     own->measured = true;
     own->state = state;
-    own->tape = tape;
+    own->taped = tape;
+    own->tape = tape > state ? tape - state : 0;
     own->fixed = fixed;
     if (own->bytes != NULL) schedule_bytes_measure(s);
 }
 
 bool schedule_forward(schedule *s, uint64_t i, forward_order *out) {
+    if (s->state != NULL) s->state->ran = i + 1;
     switch (s->policy.kind) {
     case POLICY_EVERY:
     case POLICY_AUTO: return schedule_spaced_forward(s, i, out);

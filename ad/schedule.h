@@ -55,8 +55,8 @@ typedef struct schedule {
 bool schedule_open(schedule *s, context *c, const policy *p) MUST_CHECK;
 void schedule_close(schedule *s);
 
-/* What one state and one taped iteration beyond its states cost at present, in bytes as the allocator counts
- * them; told by the executor after the first iterations and whenever they change. fixed: adjoints and working
+/* What a state is, and what taping one iteration retains (the state behind it included where a rule saves it), in
+ * bytes as the allocator counts them; told by the executor after the first iterations and whenever they change. fixed: adjoints and working
  * space. AUTO uses the ratio tape / state, clamped to [1/64, 64]; BYTES all three. */
 void schedule_measure(schedule *s, size_t state, size_t tape, size_t fixed);
 

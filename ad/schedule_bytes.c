@@ -1,6 +1,282 @@
+/* A budget of bytes for states and tapes together.
+ *
+ * Every iteration is recorded and its state kept while all of it fits, so a loop that fits runs once. After that the
+ * recorded iterations are a window that ends at the present one, with kept states below it. A state inside the
+ * window shares its buffers with the tape: m taped iterations cost m + 1 states and m tapes. Two states and a tape
+ * are needed to tape a single iteration from a state in hand and are set aside; of the rest a kept state takes one
+ * state, and a further iteration of the window one state and one tape.
+ *
+ * With the trip count known the states go where schedule_mixed.c puts them. With it unknown, each time the window
+ * no longer fits the cheapest of these is done, by the price of the backward sweep if the loop ended now:
+ * moving the window on, which lengthens the segment before it; keeping the state at its beginning and moving on from
+ * there; or dropping a state, with or without that. The backward sweep is again optimal for what is left. */
 #include "ad/schedule_policy.h"
-bool schedule_bytes_open(schedule *s){(void)s;return true;}
-void schedule_bytes_close(schedule *s){(void)s;}
-void schedule_bytes_measure(schedule *s){(void)s;}
-bool schedule_bytes_forward(schedule *s, uint64_t i, forward_order *out){(void)s;(void)i;*out=(forward_order){.tape=true};return true;}
-bool schedule_bytes_backward(schedule *s, uint64_t n, backward_order *out){(void)s;*out=(backward_order){BACKWARD_TAPE,0,n,false};return true;}
+
+struct bytes_state {
+    kept_states kept;       /* those below the window; their prices are by `model` */
+    uint64_t start, end;    /* the window of recorded iterations; all its states are kept */
+    bool planned;           /* the trip count is known and so far all went as planned */
+    bool taping;            /* planned: everything from the window on is taped */
+    uint64_t next;          /* planned: where the next state goes or the window begins */
+    bool in_hand;           /* the last backward order advanced to `hand` without keeping it */
+    uint64_t hand;
+
+    size_t state, taped;    /* at present, at least 1: a kept state, one more iteration of the window */
+    size_t smallest;        /* the budget that the loop needs at least */
+    uint64_t free, depth;   /* beyond what is set aside, and how many states that is */
+    bool feasible;          /* the budget covers what is set aside */
+    mixed model;            /* by the sizes when it was made */
+    bool model_stale;
+    uint64_t model_made;    /* at this iteration */
+};
+
+bool schedule_bytes_open(schedule *s) {
+    bytes_state *own = take_zeroed(s->c, sizeof *own);
+    if (own == NULL) return false;
+    s->state->bytes = own;
+    own->kept.cost = mixed_cost;
+    own->kept.model = &own->model;
+    own->planned = s->policy.known;
+    return true;
+}
+
+void schedule_bytes_close(schedule *s) {
+    bytes_state *own = s->state->bytes;
+    if (own == NULL) return;
+    kept_close(s->c, &own->kept);
+    mixed_close(s->c, &own->model);
+    give_back(s->c, own, sizeof *own);
+    s->state->bytes = NULL;
+}
+
+void schedule_bytes_measure(schedule *s) {
+    const struct schedule_state *measured = s->state;
+    bytes_state *own = s->state->bytes;
+    size_t state = measured->state > 0 ? measured->state : 1;
+    size_t taped = saturating_add(state, measured->tape);
+    size_t aside = saturating_add(measured->fixed, saturating_add(state, taped));
+    bool feasible = aside <= s->policy.bytes;
+    uint64_t free = feasible ? s->policy.bytes - aside : 0;
+    bool lone = s->policy.known && s->policy.trips <= 1;
+    own->smallest = lone ? aside : saturating_add(aside, state);
+    if (state != own->state || taped != own->taped || free != own->free) own->model_stale = true;
+    own->state = state;
+    own->taped = taped;
+    own->feasible = feasible;
+    own->free = free;
+    own->depth = free / state;
+}
+
+static bool refuse(schedule *s) {
+    size_t smallest = s->state->bytes->smallest;
+    error_set(&s->c->err, ERROR_K0514, (span){0, 0},
+              "a budget of %llu bytes cannot hold one iteration of this loop, which takes at least %zu bytes",
+              (unsigned long long)s->policy.bytes, smallest);
+    error_help(&s->c->err, "give it memory=%zu or more", smallest);
+    return false;
+}
+
+/* How many iterations the window may have above `rows` kept states; none when these do not fit themselves. */
+static uint64_t window_room(const bytes_state *own, uint64_t rows) {
+    return rows > own->depth ? 0 : 1 + (own->free - rows * own->state) / own->taped;
+}
+
+/* Makes the model anew when the sizes have changed; on the way forward not again before the loop is twice as long:
+ * sizes that change all the time must not cost a table each time, and somewhat wrong prices still lead to a valid
+ * schedule. */
+static bool prepare(schedule *s, uint64_t n, bool forward) {
+    bytes_state *own = s->state->bytes;
+    bool changed = false;
+    if (own->model_stale && !(forward && own->model_made > s->state->ran / 2)) {
+        mixed_set(s->c, &own->model, own->free, own->state, own->taped);
+        own->model_stale = false;
+        own->model_made = s->state->ran;
+        changed = true;
+    }
+    if (!mixed_cover(s->c, &own->model, n, &changed)) return false;
+    if (forward && changed) kept_price_again(&own->kept);
+    return true;
+}
+
+/* ---- the trip count is unknown ---- */
+
+static bool drop_range(schedule *s, uint64_t from, uint64_t to) {
+    for (uint64_t state = from; state < to; state++)
+        if (!positions_push(s->c, &s->state->drops, state)) return false;
+    return true;
+}
+
+static bool drop_kept(schedule *s, size_t index) {
+    kept_states *kept = &s->state->bytes->kept;
+    if (!positions_push(s->c, &s->state->drops, kept->at.at[index])) return false;
+    kept_remove_priced(kept, index);
+    return true;
+}
+
+/* The window begins `by` iterations later; the state where it began is kept or not. */
+static bool move_window(schedule *s, uint64_t by, bool keep) {
+    bytes_state *own = s->state->bytes;
+    uint64_t from = own->start;
+    own->start += by;
+    if (!keep) return drop_range(s, from, own->start);
+    return kept_push_priced(s->c, &own->kept, from) && drop_range(s, from + 1, own->start);
+}
+
+/* What can be done about a window of `length` iterations, one too many, and the price after it. */
+typedef struct remedy {
+    uint64_t price;
+    size_t drop;            /* the kept state to drop first; 0: none */
+    bool keep;              /* the state at the window's beginning */
+    uint64_t by;            /* move the window on by so much */
+} remedy;
+
+static void consider(remedy *best, remedy other, bool even_if_equal) {
+    if (other.price < best->price || (even_if_equal && other.price == best->price)) *best = other;
+}
+
+static remedy find_remedy(const bytes_state *own, uint64_t length) {
+    const kept_states *kept = &own->kept;
+    uint64_t rows = kept->at.count, room = window_room(own, rows);
+    remedy best = {.price = UINT64_MAX, .by = length - room};
+    uint64_t price = 0;
+    if (rows > 0) {
+        price = kept_price(kept, own->start);
+        best.price = kept_price(kept, own->start + best.by);
+    }
+    if (rows < own->depth) {
+        /* A new segment of one iteration gains nothing over a longer one, but one of two or more has room to grow
+         * at the least cost for a while, so it is preferred. */
+        uint64_t by = length - window_room(own, rows + 1);
+        uint64_t kept_as_well = saturating_add(price, mixed_cost(&own->model, by, rows));
+        consider(&best, (remedy){kept_as_well, 0, true, by}, by > 1 || rows == 0);
+    }
+    if (rows < 2) return best;
+    size_t drop;
+    uint64_t dropped = kept_price_after_drop(kept, own->start, &drop);
+    uint64_t room_then = window_room(own, rows - 1);
+    if (length <= room_then) {
+        consider(&best, (remedy){dropped, drop, false, 0}, false);
+    } else {
+        uint64_t exchanged = saturating_add(dropped, mixed_cost(&own->model, length - room, rows - 1));
+        consider(&best, (remedy){exchanged, drop, true, length - room}, false);
+    }
+    return best;
+}
+
+static bool forward_online(schedule *s, uint64_t i, forward_order *out) {
+    bytes_state *own = s->state->bytes;
+    kept_states *kept = &own->kept;
+    uint64_t length = i + 1 - own->start;
+    /* Only sizes that have grown leave more states than fit. */
+    while (kept->at.count > own->depth && kept->at.count > 1) {
+        size_t drop;
+        kept_price_after_drop(kept, own->start, &drop);
+        if (!drop_kept(s, drop)) return false;
+    }
+    if (length > window_room(own, kept->at.count)) {
+        if (own->depth == 0) return refuse(s);
+        if (!prepare(s, i + 1, true)) return false;
+        remedy r = find_remedy(own, length);
+        if (r.drop != 0 && !drop_kept(s, r.drop)) return false;
+        if (r.by > 0 && !move_window(s, r.by, r.keep)) return false;
+    }
+    *out = (forward_order){.keep = true, .tape = true, .demote = own->start};
+    return true;
+}
+
+/* ---- the trip count is known ---- */
+
+/* Moves the plan on to iteration i: keeps the states up to there that it names. What was recorded before there was a
+ * plan serves as far as it agrees with it. False in *holds when the plan does not fit the sizes as they are now. */
+static bool follow_plan(schedule *s, uint64_t i, bool *holds) {
+    bytes_state *own = s->state->bytes;
+    while (own->next <= i && !own->taping) {
+        uint64_t rows = own->kept.at.count, here = own->next, left = s->policy.trips - here;
+        own->taping = left <= window_room(own, rows);
+        if (own->taping) return true;
+        *holds = rows < own->depth && rows < own->model.depth;
+        if (!*holds) return true;
+        if (!kept_push_priced(s->c, &own->kept, here)) return false;
+        own->next = here + mixed_split(&own->model, left, rows);
+        own->start = own->next < i ? own->next : i;
+        if (!drop_range(s, here + 1, own->start)) return false;
+    }
+    return true;
+}
+
+static bool forward_planned(schedule *s, uint64_t i, forward_order *out, bool *holds) {
+    bytes_state *own = s->state->bytes;
+    uint64_t trips = s->policy.trips, rows = own->kept.at.count;
+    *holds = i < trips && rows <= own->depth;
+    if (!*holds) return true;
+    if (rows == 0 && trips <= window_room(own, 0)) own->taping = true;
+    if (own->taping) {
+        *holds = trips - own->start <= window_room(own, rows);
+    } else if (!prepare(s, trips, true) || !follow_plan(s, i, holds)) {
+        return false;
+    }
+    *out = (forward_order){.keep = true, .tape = true, .demote = own->start};
+    if (own->taping || !*holds) return true;
+    const positions *kept = &own->kept.at;
+    *out = (forward_order){.keep = kept->at[kept->count - 1] == i, .demote = i};
+    own->start = i + 1;
+    return true;
+}
+
+bool schedule_bytes_forward(schedule *s, uint64_t i, forward_order *out) {
+    bytes_state *own = s->state->bytes;
+    own->end = i + 1;
+    if (!s->state->measured) {
+        *out = (forward_order){.keep = true, .tape = true};
+        return true;
+    }
+    if (!own->feasible || (own->depth == 0 && i > 0)) return refuse(s);
+    if (own->planned) {
+        if (!forward_planned(s, i, out, &own->planned)) return false;
+        if (own->planned) return true;
+    }
+    return forward_online(s, i, out);
+}
+
+/* ---- backward ---- */
+
+/* Drops the states that no iteration below n starts from, and those that no longer fit. */
+static bool drop_unwanted(schedule *s, uint64_t n) {
+    bytes_state *own = s->state->bytes;
+    positions *kept = &own->kept.at;
+    uint64_t first = own->start > n ? own->start : n;
+    if (!drop_range(s, first, own->end)) return false;
+    own->end = first < own->end ? first : own->end;
+    while (kept->count > 1 && (kept->at[kept->count - 1] >= n || kept->count > own->depth)) {
+        if (!positions_push(s->c, &s->state->drops, kept->at[--kept->count])) return false;
+    }
+    return true;
+}
+
+bool schedule_bytes_backward(schedule *s, uint64_t n, backward_order *out) {
+    bytes_state *own = s->state->bytes;
+    const positions *kept = &own->kept.at;
+    *out = (backward_order){.kind = BACKWARD_TAPE, .from = own->hand, .to = n};
+    if (own->in_hand) {
+        own->in_hand = false;
+        return true;
+    }
+    if (!drop_unwanted(s, n)) return false;
+    /* The window was recorded, unless the executor could not; its first state is there in any case. */
+    out->from = own->start;
+    if (own->start < n) return true;
+    uint64_t row = kept->count - 1, from = kept->at[row];
+    out->from = from;
+    if (n - from <= window_room(own, row)) return true;
+    if (!own->feasible || row >= own->depth) return refuse(s);
+    if (!prepare(s, n - from, false)) return false;
+    uint64_t to = from + mixed_split(&own->model, n - from, row);
+    *out = (backward_order){.kind = BACKWARD_ADVANCE, .from = from, .to = to};
+    if (n - to <= window_room(own, row + 1)) {
+        own->in_hand = true;
+        own->hand = to;
+        return true;
+    }
+    out->keep = true;
+    return kept_push(s->c, &own->kept, to);
+}

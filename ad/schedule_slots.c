@@ -5,27 +5,15 @@
  * Forward, with the trip count known, the same split says where the next state goes. With it unknown a state is
  * kept while a slot is free; after that every iteration prices the set as it is and the set with one state
  * exchanged for the present one, by the exact cost of the backward sweep if the loop ended here, and takes the
- * cheapest. The prices are sums of one term for each segment between two states. Of these only the last one
- * changes from one iteration to the next, so a step without an exchange is O(1) and an exchange is O(slots). */
+ * cheaper. */
 #include "ad/schedule_policy.h"
 
-/* What dropping the state at the beginning of a segment involves, in advances. The segment from state j owns the
- * slots from j on. */
-typedef struct segment {
-    uint64_t own;       /* reversing this segment */
-    uint64_t moved;     /* the same with one slot more, after an earlier state was dropped */
-    uint64_t joined;    /* reversing it together with the segment before, from the slot of that one */
-    uint64_t before;    /* the sum of `own` of all segments before this one */
-} segment;
-
 struct slots_state {
-    positions kept;         /* rising; the first is state 0 */
+    uint64_t slots;
+    kept_states kept;
     uint64_t next;          /* known trip count: where the next state goes */
     bool in_hand;           /* the last order advanced to `hand` without keeping it */
     uint64_t hand;
-    segment *segments;      /* unknown trip count, all slots taken: one for each kept state */
-    uint64_t best;          /* the price of the best exchange of states 1 to slots - 2, less the last segment's term */
-    size_t best_state;      /* which one; 0: none */
 };
 
 /* While the loop is this many times as long as there are slots, the latest iteration is recorded, because it may
@@ -33,16 +21,26 @@ struct slots_state {
  * recording every iteration. */
 enum { RECORDED_TIMES_SLOTS = 8 };
 
+/* In advances: the state in row j owns the slots from j on. */
+static uint64_t advances(const void *state, uint64_t length, uint64_t row) {
+    const slots_state *own = state;
+    return schedule_binomial_advances(length, own->slots - row);
+}
+
 bool schedule_slots_open(schedule *s) {
-    s->state->slots = take_zeroed(s->c, sizeof *s->state->slots);
-    return s->state->slots != NULL;
+    slots_state *own = take_zeroed(s->c, sizeof *own);
+    if (own == NULL) return false;
+    s->state->slots = own;
+    own->kept.cost = advances;
+    own->kept.model = own;
+    own->slots = s->policy.slots;
+    return true;
 }
 
 void schedule_slots_close(schedule *s) {
     slots_state *own = s->state->slots;
     if (own == NULL) return;
-    if (own->segments != NULL) give_back(s->c, own->segments, s->policy.slots * sizeof(segment));
-    positions_close(s->c, &own->kept);
+    kept_close(s->c, &own->kept);
     give_back(s->c, own, sizeof *own);
     s->state->slots = NULL;
 }
@@ -53,8 +51,8 @@ static bool forward_planned(schedule *s, uint64_t i, forward_order *out) {
     slots_state *own = s->state->slots;
     *out = (forward_order){.keep = i == own->next, .tape = i + 1 == s->policy.trips};
     if (!out->keep) return true;
-    if (!positions_push(s->c, &own->kept, i)) return false;
-    uint64_t slots = s->policy.slots - own->kept.count + 1, left = s->policy.trips - i;
+    if (!kept_push(s->c, &own->kept, i)) return false;
+    uint64_t slots = s->policy.slots - own->kept.at.count + 1, left = s->policy.trips - i;
     /* The last iteration is recorded as the forward sweep reaches it, so a state before it would be of no use. */
     own->next = UINT64_MAX;
     if (slots < 2 || left < 2) return true;
@@ -65,77 +63,20 @@ static bool forward_planned(schedule *s, uint64_t i, forward_order *out) {
 
 /* ---- the trip count is unknown ---- */
 
-/* Fills in the segments from `first` on and finds the best exchange. The last segment is still growing. */
-static void price_segments(slots_state *own, size_t first, uint64_t slots) {
-    const uint64_t *at = own->kept.at;
-    size_t last = own->kept.count - 1;
-    for (size_t j = first; j <= last; j++) {
-        segment *g = &own->segments[j];
-        g->before = j == 0 ? 0 : saturating_add(g[-1].before, g[-1].own);
-        if (j == last) break;
-        g->own = schedule_binomial_advances(at[j + 1] - at[j], slots - j);
-        if (j == 0) continue;
-        g->moved = schedule_binomial_advances(at[j + 1] - at[j], slots - j + 1);
-        g->joined = schedule_binomial_advances(at[j + 1] - at[j - 1], slots - j + 1);
-    }
-    own->best = UINT64_MAX;
-    own->best_state = 0;
-    uint64_t moved = 0;
-    for (size_t j = last; j-- > 1;) {
-        const segment *g = &own->segments[j];
-        uint64_t price = saturating_add(saturating_add(g[-1].before, g->joined), moved);
-        if (price <= own->best) {
-            own->best = price;
-            own->best_state = j;
-        }
-        moved = saturating_add(moved, g->moved);
-    }
-}
-
-static bool exchange(schedule *s, size_t j, uint64_t i) {
-    slots_state *own = s->state->slots;
-    positions *kept = &own->kept;
-    if (!positions_push(s->c, &s->state->drops, kept->at[j])) return false;
-    for (size_t k = j; k + 1 < kept->count; k++) kept->at[k] = kept->at[k + 1];
-    kept->at[kept->count - 1] = i;
-    price_segments(own, j - 1, s->policy.slots);
-    return true;
-}
-
-/* Which state to give up for state i; 0: none. All slots are taken. */
-static size_t cheapest_exchange(const slots_state *own, uint64_t i) {
-    size_t last = own->kept.count - 1;
-    if (last == 0) return 0;
-    const uint64_t *at = own->kept.at;
-    const segment *g = &own->segments[last];
-    uint64_t price = saturating_add(g->before, schedule_binomial_advances(i + 1 - at[last], 1));
-    size_t state = 0;
-    uint64_t middle = saturating_add(own->best, schedule_binomial_advances(i - at[last], 2));
-    if (own->best_state != 0 && middle < price) {
-        price = middle;
-        state = own->best_state;
-    }
-    uint64_t newest =
-        saturating_add(g[-1].before, schedule_binomial_advances(i - at[last - 1], 2));
-    return newest < price ? last : state;
-}
-
 static bool forward_online(schedule *s, uint64_t i, forward_order *out) {
     slots_state *own = s->state->slots;
+    kept_states *kept = &own->kept;
     bool recorded = i / RECORDED_TIMES_SLOTS < s->policy.slots;
-    *out = (forward_order){.tape = recorded, .demote = i};
-    if (own->kept.count < s->policy.slots) {
-        out->keep = true;
-        if (!positions_push(s->c, &own->kept, i)) return false;
-        if (own->kept.count < s->policy.slots) return true;
-        own->segments = take(s->c, own->kept.count * sizeof(segment));
-        if (own->segments == NULL) return false;
-        price_segments(own, 0, s->policy.slots);
-        return true;
+    *out = (forward_order){.keep = true, .tape = recorded, .demote = i};
+    if (kept->at.count == s->policy.slots) {
+        size_t state;
+        uint64_t price = kept_price_after_drop(kept, i, &state);
+        out->keep = price < kept_price(kept, i + 1);
+        if (!out->keep) return true;
+        if (!positions_push(s->c, &s->state->drops, kept->at.at[state])) return false;
+        kept_remove_priced(kept, state);
     }
-    size_t state = cheapest_exchange(own, i);
-    out->keep = state != 0;
-    return state == 0 || exchange(s, state, i);
+    return kept_push_priced(s->c, kept, i);
 }
 
 bool schedule_slots_forward(schedule *s, uint64_t i, forward_order *out) {
@@ -146,7 +87,7 @@ bool schedule_slots_forward(schedule *s, uint64_t i, forward_order *out) {
 
 bool schedule_slots_backward(schedule *s, uint64_t n, backward_order *out) {
     slots_state *own = s->state->slots;
-    positions *kept = &own->kept;
+    positions *kept = &own->kept.at;
     if (own->in_hand) {
         own->in_hand = false;
         *out = (backward_order){.kind = BACKWARD_TAPE, .from = own->hand, .to = n};
@@ -169,5 +110,5 @@ bool schedule_slots_backward(schedule *s, uint64_t n, backward_order *out) {
         return true;
     }
     out->keep = true;
-    return positions_push(s->c, kept, out->to);
+    return kept_push(s->c, &own->kept, out->to);
 }

@@ -13,7 +13,7 @@ static const double RATIO_MIN = 1.0 / 64, RATIO_MAX = 64;
 static double tape_per_state(const struct schedule_state *own) {
     if (!own->measured) return 1;
     if (own->state == 0) return RATIO_MAX;
-    double ratio = (double)own->tape / (double)own->state;
+    double ratio = (double)own->taped / (double)own->state;
     return ratio < RATIO_MIN ? RATIO_MIN : ratio > RATIO_MAX ? RATIO_MAX : ratio;
 }
 
@@ -22,7 +22,7 @@ static double tape_per_state(const struct schedule_state *own) {
 static bool widen(schedule *s, uint64_t i) {
     struct schedule_state *own = s->state;
     uint64_t before = own->spacing;
-    bool free_tapes = own->measured && own->tape == 0;
+    bool free_tapes = own->measured && own->taped == 0;
     double ratio = tape_per_state(own);
     while (i >= own->spacing &&
            (free_tapes || (double)(i / own->spacing + 1) > 2 * (double)own->spacing * ratio))
@@ -44,7 +44,8 @@ bool schedule_spaced_forward(schedule *s, uint64_t i, forward_order *out) {
 bool schedule_spaced_backward(schedule *s, uint64_t n, backward_order *out) {
     struct schedule_state *own = s->state;
     /* What was taped from here on is swept; only the state it started from can still be there. */
-    if (n % own->spacing == 0 && !positions_push(s->c, &own->drops, n)) return false;
+    bool starts = n < own->ran && n % own->spacing == 0;
+    if (starts && !positions_push(s->c, &own->drops, n)) return false;
     *out = (backward_order){.kind = BACKWARD_TAPE, .from = (n - 1) / own->spacing * own->spacing, .to = n};
     return true;
 }

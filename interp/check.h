@@ -10,6 +10,7 @@
  *   check_index.c    subscripts
  *   check_call.c     calls of functions: arguments, unification of dims
  *   check_builtin.c  calls of builtins, check_making.c those that take sizes or make things
+ *   check_composite.c    builtins that a run makes of several ops
  *   check_control.c  if and while
  *   check_checkpoint.c   @checkpoint and its options
  *   check_handle.c   handle
@@ -281,7 +282,7 @@ const char *check_builtin_name(int builtin);
 
 typedef enum param_role {
     ROLE_OPERAND, ROLE_INDICES, ROLE_KEY, ROLE_PARTS, ROLE_AXIS, ROLE_AXES, ROLE_FLAG, ROLE_SIZES, ROLE_SIZE,
-    ROLE_DTYPE, ROLE_STRING, ROLE_REST,
+    ROLE_DTYPE, ROLE_STRING, ROLE_REST, ROLE_INTEGER,
 } param_role;
 enum { BUILTIN_PARAMS = 8 };
 typedef struct builtin_param {
@@ -308,6 +309,10 @@ typedef struct builtin_call {
 bool check_sizes(checker *c, builtin_call *b, expr *list);
 bool check_size_alone(checker *c, builtin_call *b, expr *e);
 const type *check_special(checker *c, builtin_call *b);
+
+/* ---- check_composite.c ---- */
+/* The builtins that the evaluator makes of several ops. */
+const type *check_composite(checker *c, builtin_call *b);
 
 /* ---- check_control.c ---- */
 const type *check_if(checker *c, expr *e, expect x);

@@ -1,5 +1,6 @@
 /* Calls of builtins: arguments by the signatures of the tables, static attributes, operands, and
  * the op's type rule. Builtins that are not one op are in check_making.c. */
+#include <stdio.h>
 #include <string.h>
 
 #include "interp/check.h"
@@ -37,6 +38,7 @@ static param_role role_of(const builtin_param *p) {
         {"dims", ROLE_SIZES},  {"n", ROLE_SIZE},          {"dtype", ROLE_DTYPE},
         {"path", ROLE_STRING}, {"message", ROLE_STRING},  {"indices", ROLE_INDICES},
         {"key", ROLE_KEY},     {"targets", ROLE_INDICES}, {"...", ROLE_REST},
+        {"ddof", ROLE_INTEGER},
     };
     if (p->name[0] == '(') return ROLE_PARTS;
     for (size_t i = 0; i < COUNT_OF(roles); i++)
@@ -224,7 +226,9 @@ static bool reduced_axes(checker *c, builtin_call *b, expr *e, int rank) {
 }
 
 static bool is_reduction(const builtin_call *b) {
-    if (!b->use->is_op) return false;
+    if (!b->use->is_op)
+        return b->use->builtin == BUILTIN_var || b->use->builtin == BUILTIN_std ||
+               b->use->builtin == BUILTIN_norm;
     op_class class = (op_class)op_table[b->use->op].class;
     return class == CLASS_REDUCE || class == CLASS_REDUCE_ONE || class == CLASS_REDUCE_NONEMPTY ||
            class == CLASS_REDUCE_FLOAT || class == CLASS_REDUCE_BOOL || class == CLASS_ARG_REDUCE;
@@ -299,6 +303,14 @@ static bool check_string(checker *c, const builtin_call *b, expr *e) {
     return false;
 }
 
+/* A written integer that is no axis: kept in lo[0]. */
+static bool check_number(checker *c, builtin_call *b, const builtin_param *p, expr *e) {
+    char what[40];
+    if (e == NULL) return true;
+    snprintf(what, sizeof what, "`%.*s`", (int)p->length, p->name);
+    return check_static_integer(c, e, &b->use->attrs.lo[0], what);
+}
+
 /* Everything but the operands, which are checked by now. */
 static bool check_attributes(checker *c, builtin_call *b) {
     bool good = true;
@@ -316,6 +328,7 @@ static bool check_attributes(checker *c, builtin_call *b) {
         case ROLE_SIZE: good = check_size_alone(c, b, e) && good; break;
         case ROLE_DTYPE: good = check_dtype(c, b, e) && good; break;
         case ROLE_STRING: good = check_string(c, b, e) && good; break;
+        case ROLE_INTEGER: good = check_number(c, b, &b->params[i], e) && good; break;
         default: break;
         }
     }
@@ -332,6 +345,10 @@ static int asked_of_operands(const builtin_call *b) {
     case BUILTIN_to_I32: return DT_I32;
     case BUILTIN_to_I64: return DT_I64;
     case BUILTIN_to_Bool: return NO_DTYPE;
+    case BUILTIN_var:
+    case BUILTIN_std:
+    case BUILTIN_norm:
+        return b->asked >= 0 && dtype_floating((dtype)b->asked) ? b->asked : DT_F32;
     default: break;
     }
     if (!b->use->is_op) return b->asked;
@@ -339,6 +356,9 @@ static int asked_of_operands(const builtin_call *b) {
     case CLASS_UNARY:
     case CLASS_BINARY:
     case CLASS_REDUCE_FLOAT:
+    case CLASS_CUMULATE_FLOAT:
+    case CLASS_MATRIX:
+    case CLASS_SOLVE:
     case CLASS_ALONG: return b->asked >= 0 && dtype_floating((dtype)b->asked) ? b->asked : DT_F32;
     case CLASS_REDUCE_BOOL:
     case CLASS_ARG_REDUCE: return NO_DTYPE;
@@ -508,6 +528,8 @@ static bool passable(op_id op) {
     case CLASS_REDUCE_NONEMPTY:
     case CLASS_REDUCE_FLOAT:
     case CLASS_REDUCE_BOOL:
+    case CLASS_MATRIX:
+    case CLASS_SOLVE:
     case CLASS_MATMUL: return true;
     default: return false;
     }

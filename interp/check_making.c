@@ -242,6 +242,9 @@ const type *check_special(checker *c, builtin_call *b) {
     case BUILTIN_assert: return check_assert(c, b);
     case BUILTIN_print: return check_print(c, b);
     case BUILTIN_load: return check_load(c, b);
+    case BUILTIN_var:
+    case BUILTIN_std:
+    case BUILTIN_norm: return check_composite(c, b);
     case BUILTIN_COUNT: break;
     }
     return &check_error_type;

@@ -230,6 +230,7 @@ static diag *fault_dims(checker *c, const char *name, span mark, const op_type *
     check_note_dims(c, e, pair, 2);
     bool product =
         strcmp(name, "@") == 0 || strcmp(name, "matmul") == 0 || strcmp(name, "dot") == 0;
+    bool solves = strncmp(name, "solve", 5) == 0;
     if (dims_is_symbol(c->dims, pair[0]) && dims_is_symbol(c->dims, pair[1]))
         diag_add_help(c->d, e,
                       "two different dim names are never equal; use one name where they must be");
@@ -237,6 +238,10 @@ static diag *fault_dims(checker *c, const char *name, span mark, const op_type *
         diag_add_help(c->d, e,
                       "a product sums over the last dim of the left and the last but one of the "
                       "right, or the only one of a vector");
+    else if (solves && f->a == 0 && f->b == 1)
+        diag_add_help(c->d, e,
+                      "the right-hand side has a row for each row of the matrix: its last dim but "
+                      "one, or the only one of a vector");
     else if (pair[0] >= 0 && pair[1] >= 0 && stretches(name))
         diag_add_help(c->d, e, "only a literal 1 or a missing axis stretches");
     return e;

@@ -26,6 +26,7 @@ typedef enum code_kind {
     CODE_SIZE,                  /* dim(x, axis) */
     CODE_SHAPE,                 /* shape(x) */
     CODE_STOP,                  /* stop_gradient(x) */
+    CODE_COMPOSITE,             /* a builtin made of several ops */
     CODE_DROP,
     CODE_PRINT, CODE_ASSERT, CODE_LOAD, CODE_SAVE,
 } code_kind;
@@ -158,6 +159,14 @@ struct code {
             index_axis *axes;
             op_attrs *attrs;    /* what is fixed: ones[0] */
         } index;
+        struct {
+            const builtin_use *use; /* which builtin, and what the text fixes */
+            int count;
+            code **args;
+            uint8_t *ones;      /* literal-one axes of each argument */
+            uint8_t result_ones;
+            code **size;        /* use->sizes of them */
+        } composite;
         struct {
             code *value;
             shape_check *check;

@@ -20,6 +20,7 @@ void engine_close(engine *e) {
     e->code = NULL;
     arena_close(&e->a);
     tape_close(e->c);
+    context_forget_loops(e->c);
 }
 
 /* ---- loading ---- */

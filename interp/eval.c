@@ -215,6 +215,7 @@ bool eval(evaluator *ev, value *frame, const code *n, value *out) {
     case CODE_REVERSE:
     case CODE_FORWARD: return eval_handle(ev, frame, n, 1, out);
     case CODE_INDEX: return eval_index(ev, frame, n, out);
+    case CODE_COMPOSITE: return eval_composite(ev, frame, n, out);
     case CODE_CHECK: return eval_checked(ev, frame, n, out);
     case CODE_DIM: return size_number(ev, frame[n->u.slot].as.i64, (dtype)n->dtype, n->where, out);
     case CODE_SIZE: return eval_size(ev, frame, n, out);

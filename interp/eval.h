@@ -44,6 +44,7 @@ bool eval_handle(evaluator *ev, value *frame, const code *n, int count, value *o
 bool eval_call_node(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
 bool eval_closure(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
 bool eval_index(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
+bool eval_composite(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
 bool eval_effect(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
 
 /* ---- helpers ---- */

@@ -313,6 +313,9 @@ code *lower_builtin_with(fn_scope *s, const expr *e, code **args, code **sizes) 
     case BUILTIN_print: return lower_print(s, e, args);
     case BUILTIN_load: return lower_file(s, e, CODE_LOAD, NULL);
     case BUILTIN_save: return lower_file(s, e, CODE_SAVE, args[0]);
+    case BUILTIN_var:
+    case BUILTIN_std:
+    case BUILTIN_norm: return lower_composite(s, e, args, sizes);
     case BUILTIN_COUNT: break;
     }
     return NULL;

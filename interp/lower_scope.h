@@ -106,6 +106,10 @@ int builtin_operands(const builtin_use *use, expr **out);
 code *lower_builtin_value(fn_scope *s, const expr *e);
 code *lower_index(fn_scope *s, const expr *e);
 
+/* ---- lower_composite.c ---- */
+/* A builtin that the evaluator makes of several ops; args in the order of builtin_operands. */
+code *lower_composite(fn_scope *s, const expr *e, code **args, code **sizes);
+
 /* ---- lower_literal.c ---- */
 code *lower_number(fn_scope *s, const expr *e);
 code *lower_list(fn_scope *s, const expr *e);

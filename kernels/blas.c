@@ -35,6 +35,9 @@ static void load(void) {
         return;
     }
     set_num_threads(1);
+    library.lapack = FIND(handle, "dgetrf_", library.dgetrf) &&
+                     FIND(handle, "dgetrs_", library.dgetrs) &&
+                     FIND(handle, "dgetri_", library.dgetri);
     const char *version = "OpenBLAS", *core = "";
     char words[64] = "";
     /* The configuration begins "OpenBLAS 0.3.21 …". */

@@ -3,6 +3,9 @@
 #ifndef KINA_KERNELS_BLAS_H
 #define KINA_KERNELS_BLAS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 enum { BLAS_ROW_MAJOR = 101, BLAS_AS_IS = 111, BLAS_TRANSPOSED = 112 };
 
 typedef struct blas {
@@ -14,6 +17,14 @@ typedef struct blas {
                   const float *x, int incx, float beta, float *y, int incy);
     void (*dgemv)(int order, int ta, int m, int n, double alpha, const double *a, int lda,
                   const double *x, int incx, double beta, double *y, int incy);
+    /* LAPACK, in Fortran's convention: everything by address, matrices by columns, the lengths of
+     * strings at the end. */
+    bool lapack; /* what follows is there */
+    void (*dgetrf)(const int *m, const int *n, double *a, const int *lda, int *pivots, int *info);
+    void (*dgetrs)(const char *trans, const int *n, const int *columns, const double *a,
+                   const int *lda, const int *pivots, double *b, const int *ldb, int *info, size_t);
+    void (*dgetri)(const int *n, double *a, const int *lda, const int *pivots, double *work,
+                   const int *lwork, int *info);
     char name[96];
 } blas;
 

@@ -39,10 +39,14 @@ static bool divides_integers(const op_call *call) {
            !dtype_floating((dtype)call->in[1].dtype);
 }
 
-/* The commonest call: dense tensors of one shape, or numbers, so that no axis needs a look. */
+/* The commonest call: dense tensors of one shape, or numbers, so that no axis needs a look; and of
+ * the types that the op takes, which the caller knows when there is a line for the last of them. */
 static bool same_shapes(const op_call *call, const tensor **shape) {
+    uint8_t last = call->in[call->n - 1].dtype;
     *shape = NULL;
     for (int k = 0; k < call->n; k++) {
+        uint8_t expected = k == 0 && call->op == OP_where ? DT_Bool : last;
+        if (call->in[k].dtype != expected) return false;
         if (call->in[k].kind != VALUE_TENSOR) continue;
         const tensor *t = call->in[k].as.t;
         if (!t->contiguous) return false;
@@ -122,7 +126,8 @@ bool elementwise_perform(context *c, const op_call *call, value *out) {
     op_type type;
     result r;
     const tensor *shape;
-    bool dense = same_shapes(call, &shape);
+    line_fn *line = lines_find(c, call->op, (dtype)call->in[call->n - 1].dtype);
+    bool dense = line != NULL && same_shapes(call, &shape);
     if (dense) {
         type.dtype = result_dtype(call);
         type.rank = shape->rank;
@@ -132,7 +137,6 @@ bool elementwise_perform(context *c, const op_call *call, value *out) {
     }
     if (divides_integers(call) && !divisors_good(c, call, &type)) return false;
     if (!make_result(c, call, &type, &r)) return false;
-    line_fn *line = lines_find(c, call->op, (dtype)call->in[call->n - 1].dtype);
     if (dense)
         run_dense(c, call, &r, line);
     else

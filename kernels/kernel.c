@@ -147,6 +147,8 @@ static family_fn *const family_of_class[] = {
     [CLASS_ALONG] = along_softmax_perform,
     [CLASS_SHIFT] = along_shift_perform,
     [CLASS_SCAN] = along_scan_perform,
+    [CLASS_CUMULATE] = cumulate_perform,
+    [CLASS_CUMULATE_FLOAT] = cumulate_perform,
     [CLASS_RESHAPE] = shape_perform,
     [CLASS_PERMUTE] = shape_perform,
     [CLASS_BROADCAST] = shape_perform,
@@ -162,6 +164,8 @@ static family_fn *const family_of_class[] = {
     [CLASS_ONE_HOT] = gather_one_hot_perform,
     [CLASS_MATMUL] = matmul_perform,
     [CLASS_MATMUL_ADD] = matmul_perform,
+    [CLASS_MATRIX] = linalg_perform,
+    [CLASS_SOLVE] = linalg_perform,
     [CLASS_FULL] = making_perform,
     [CLASS_FULL_LIKE] = making_perform,
     [CLASS_ARANGE] = making_perform,
@@ -184,7 +188,8 @@ bool kernel_perform(context *c, handler *h, const op_call *call, value *out) {
         in[n / 2].kind == VALUE_NUMBER) {
         const value *last = &in[n - 1];
         number_fn *number = numbers_find(c, call->op, (dtype)last->dtype);
-        if (number != NULL) {
+        uint8_t first = call->op == OP_where ? DT_Bool : last->dtype;
+        if (number != NULL && in[0].dtype == first && in[n / 2].dtype == last->dtype) {
             if (divides_by_zero(call->op, last))
                 return error_set(&c->err, ERROR_K0501, call->where, "integer division by zero");
             *out = number(in, call->attrs != NULL ? call->attrs : &no_attrs);

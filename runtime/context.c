@@ -63,3 +63,30 @@ bool context_stack_left(context *c, span where) {
     error_help(&c->err, "write the recursion as a `while` loop, which takes no stack");
     return false;
 }
+
+loop_report *context_loop(context *c, span where, uint8_t policy, uint64_t amount) {
+    context_stats *s = &c->stats;
+    for (int i = 0; i < s->loop_count; i++) {
+        loop_report *r = &s->loops[i];
+        if (r->where.begin == where.begin && r->where.end == where.end && r->policy == policy &&
+            r->amount == amount) {
+            return r;
+        }
+    }
+    if (s->loop_count == s->loop_room) {
+        int wider = s->loop_room ? 2 * s->loop_room : 4;
+        loop_report *grown = resize(c, s->loops, (size_t)s->loop_room * sizeof *grown,
+                                    (size_t)wider * sizeof *grown);
+        if (grown == NULL) return NULL;
+        s->loops = grown;
+        s->loop_room = wider;
+    }
+    s->loops[s->loop_count] = (loop_report){.where = where, .policy = policy, .amount = amount};
+    return &s->loops[s->loop_count++];
+}
+
+void context_forget_loops(context *c) {
+    give_back(c, c->stats.loops, (size_t)c->stats.loop_room * sizeof *c->stats.loops);
+    c->stats.loops = NULL;
+    c->stats.loop_count = c->stats.loop_room = 0;
+}

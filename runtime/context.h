@@ -12,6 +12,19 @@
  * products accumulated in F64, one thread. */
 typedef enum numerics { NUMERICS_FAST, NUMERICS_REFERENCE } numerics;
 
+/* What a checkpointed loop of the program did, all its runs together. */
+typedef struct loop_report {
+    span where;
+    uint8_t policy;             /* policy_kind of ad/schedule.h */
+    uint64_t amount;            /* its k, slots or bytes */
+    uint64_t runs;
+    uint64_t trips;             /* of the longest run */
+    uint64_t states;            /* the most kept at once */
+    uint64_t state_bytes;       /* of one state */
+    uint64_t taped_bytes;       /* what taping one iteration retained, last */
+    uint64_t total_trips, advanced, taped;      /* of all runs */
+} loop_report;
+
 typedef struct context_stats {
     uint64_t ops;               /* ops performed through the door */
     uint64_t tape_records;      /* records made, all handlers */
@@ -20,6 +33,8 @@ typedef struct context_stats {
     uint64_t advanced, taped;   /* of those of checkpointed loops: without and with recording */
     uint64_t checkpoints;       /* states kept */
     double seconds_backward;    /* inside outermost backward sweeps */
+    loop_report *loops;         /* given back by context_forget_loops */
+    int loop_count, loop_room;
 } context_stats;
 
 struct context {
@@ -40,6 +55,8 @@ struct context {
         int64_t read;                       /* when the clock was read last */
         uint32_t stride, left;              /* calls between two readings, calls until the next */
     } clock;                                /* for context_may_go_on */
+    uint64_t perturb_replay;                /* testing: a replay that reaches this iteration of a loop finds
+                                               its first carried number changed; 0: none */
     const char *stack_end;                  /* lowest address the C stack may reach; NULL: unchecked */
 };
 
@@ -64,5 +81,9 @@ MUST_CHECK static inline bool context_may_go_on(context *c, span where) {
 bool context_stack_left(context *c, span where) MUST_CHECK;
 
 int64_t monotonic_nanoseconds(void);
+
+/* The report of the loop at this place under this policy, made when first asked for; NULL with the error set. */
+loop_report *context_loop(context *c, span where, uint8_t policy, uint64_t amount) MUST_CHECK;
+void context_forget_loops(context *c);
 
 #endif

@@ -36,6 +36,8 @@ typedef enum op_class {
     CLASS_ALONG,            /* attr axis; float */
     CLASS_SHIFT,            /* attr axis, lo[0]: how far, negative to the front; float or integer */
     CLASS_SCAN,             /* attr axis, reversed; two floats of one shape */
+    CLASS_CUMULATE,         /* attr axis, reversed (cumsum alone); float or integer */
+    CLASS_CUMULATE_FLOAT,   /* attr axis */
     CLASS_RESHAPE,          /* attr rank, dims */
     CLASS_PERMUTE,          /* attr perm */
     CLASS_BROADCAST,        /* attr rank, dims; ones[0] operand, ones[1] result */
@@ -49,6 +51,8 @@ typedef enum op_class {
     CLASS_ONE_HOT,          /* attr dims[0] = n */
     CLASS_MATMUL,           /* attr ones[0..1] for the batch axes */
     CLASS_MATMUL_ADD,
+    CLASS_MATRIX,           /* square floating matrices on the last two axes -> same */
+    CLASS_SOLVE,            /* such matrices, and a vector or matrices as a product takes; attr ones[0..1] */
     CLASS_FULL,             /* number; attr rank, dims (rank 0: the number itself) */
     CLASS_FULL_LIKE,        /* any tensor or number, number -> the number's dtype, the first's shape */
     CLASS_ARANGE,           /* attr dims[0], dtype (an integer) */

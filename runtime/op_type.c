@@ -502,6 +502,27 @@ static bool rule_matmul_add(const rule *r) {
     return has_shape(r, 0, &both);
 }
 
+/* ---- linear algebra ---- */
+
+static bool square_matrices(const rule *r, int k) {
+    const op_type *x = &r->in[k];
+    if (!want(r, k, WANT_FLOAT)) return false;
+    if (x->rank < 2) return fail(r, FAULT_RANK, k, "rank 2 or more");
+    if (dim_compare(r, x->dims[x->rank - 2], x->dims[x->rank - 1]) == DIM_DIFFERENT)
+        return fail_axis(r, FAULT_SIZE, k, x->rank - 1, "square matrices on its last two axes");
+    return true;
+}
+
+static bool rule_matrix(const rule *r) {
+    same_as(r, 0);
+    return square_matrices(r, 0);
+}
+
+/* The inverse of a square matrix has its type, so that the result is that of a product. */
+static bool rule_solve(const rule *r) {
+    return square_matrices(r, 0) && rule_product(r, 0, r->attrs->ones);
+}
+
 /* ---- making ---- */
 
 static bool rule_full(const rule *r) {
@@ -559,6 +580,8 @@ static bool apply(const rule *r) {
     case CLASS_ALONG: return rule_along(r, WANT_FLOAT);
     case CLASS_SHIFT: return rule_along(r, WANT_NUMERIC);
     case CLASS_SCAN: return rule_scan(r);
+    case CLASS_CUMULATE: return rule_along(r, WANT_NUMERIC);
+    case CLASS_CUMULATE_FLOAT: return rule_along(r, WANT_FLOAT);
     case CLASS_RESHAPE: return rule_reshape(r);
     case CLASS_PERMUTE: return rule_permute(r);
     case CLASS_BROADCAST: return rule_broadcast(r);
@@ -574,6 +597,8 @@ static bool apply(const rule *r) {
     case CLASS_ONE_HOT: return rule_one_hot(r);
     case CLASS_MATMUL: return rule_product(r, 0, r->attrs->ones);
     case CLASS_MATMUL_ADD: return rule_matmul_add(r);
+    case CLASS_MATRIX: return rule_matrix(r);
+    case CLASS_SOLVE: return rule_solve(r);
     case CLASS_FULL: return rule_full(r);
     case CLASS_FULL_LIKE: return rule_full_like(r);
     case CLASS_ARANGE: return rule_square(r, 1);
@@ -586,8 +611,8 @@ static bool apply(const rule *r) {
 
 bool op_result_type(op_id op, const op_attrs *attrs, const op_type *in, int n,
                     const dim_algebra *algebra, op_type *out, op_fault *fault) {
-    rule r = {op, attrs != NULL ? attrs : &no_attrs, in, n, algebra, out, fault};
     memset(out, 0, sizeof *out);
     *fault = (op_fault){.kind = FAULT_NONE};
+    rule r = {op, attrs != NULL ? attrs : &no_attrs, in, n, algebra, out, fault};
     return apply(&r);
 }

@@ -1,5 +1,6 @@
 /* Results and printed text on standard output, as text or as JSON. */
 #include "interp/tools/output.h"
+#include "interp/policy.h"
 
 #include <errno.h>
 #include <string.h>
@@ -53,10 +54,10 @@ static void list_counts(const run_counts *n, count_line out[COUNT_LINES]) {
         {"tape_records", (int64_t)s->tape_records, 0},
         {"tape_bytes", (int64_t)s->tape_bytes_peak, 0},
         {"peak_live_bytes", (int64_t)n->peak, 0},
-        {"checkpoints_stored", 0, 0},
+        {"checkpoints_stored", (int64_t)s->checkpoints, 0},
         {"iterations", (int64_t)s->iterations, 0},
-        {"iterations_advanced", 0, 0},
-        {"iterations_taped", 0, 0},
+        {"iterations_advanced", (int64_t)s->advanced, 0},
+        {"iterations_taped", (int64_t)s->taped, 0},
         {"seconds_forward", -1, n->seconds - s->seconds_backward},
         {"seconds_backward", -1, s->seconds_backward},
     };
@@ -71,6 +72,51 @@ static void add_count(text *t, const count_line *line) {
     }
 }
 
+static uint32_t line_of(const run_counts *n, const loop_report *r) {
+    uint32_t line, column;
+    source_position(n->source, r->where.begin, &line, &column);
+    return line;
+}
+
+static double executions_per_trip(const loop_report *r) {
+    return r->total_trips == 0 ? 0 : (double)(r->advanced + r->taped) / (double)r->total_trips;
+}
+
+/* The best that any schedule does with as many states. */
+static double optimum_per_trip(const loop_report *r) {
+    if (r->trips == 0 || r->states == 0) return 0;
+    return (double)schedule_optimum(r->trips, r->states) / (double)r->trips;
+}
+
+static void add_loops_json(text *t, const run_counts *n) {
+    text_add(t, ",\"loops\":[");
+    for (int i = 0; i < n->ops.loop_count; i++) {
+        const loop_report *r = &n->ops.loops[i];
+        text_format(t, "%s{\"line\":%u,\"policy\":\"", i > 0 ? "," : "", line_of(n, r));
+        policy_print(t, (policy_kind)r->policy, r->amount);
+        text_format(t, "\",\"runs\":%llu,\"trips\":%llu,\"states\":%llu,\"state_bytes\":%llu,"
+                       "\"taped_bytes\":%llu,\"iterations_advanced\":%llu,\"iterations_taped\":%llu,"
+                       "\"executions_per_iteration\":%.6g,\"optimum_per_iteration\":%.6g}",
+                    (unsigned long long)r->runs, (unsigned long long)r->trips, (unsigned long long)r->states,
+                    (unsigned long long)r->state_bytes, (unsigned long long)r->taped_bytes,
+                    (unsigned long long)r->advanced, (unsigned long long)r->taped, executions_per_trip(r),
+                    optimum_per_trip(r));
+    }
+    text_add_char(t, ']');
+}
+
+static void add_loops_table(text *t, const run_counts *n) {
+    for (int i = 0; i < n->ops.loop_count; i++) {
+        const loop_report *r = &n->ops.loops[i];
+        text_format(t, "loop at line %u, ", line_of(n, r));
+        policy_print(t, (policy_kind)r->policy, r->amount);
+        text_format(t, ": %llu runs of up to %llu iterations, %llu states of %llu bytes, %.3g executions an "
+                       "iteration (the optimum with as many states: %.3g)\n",
+                    (unsigned long long)r->runs, (unsigned long long)r->trips, (unsigned long long)r->states,
+                    (unsigned long long)r->state_bytes, executions_per_trip(r), optimum_per_trip(r));
+    }
+}
+
 static void add_counts_json(text *t, const run_counts *n) {
     count_line lines[COUNT_LINES];
     list_counts(n, lines);
@@ -79,6 +125,7 @@ static void add_counts_json(text *t, const run_counts *n) {
         text_format(t, "%s\"%s\":", i > 0 ? "," : "", lines[i].name);
         add_count(t, &lines[i]);
     }
+    add_loops_json(t, n);
     text_add_char(t, '}');
 }
 
@@ -90,6 +137,7 @@ static void add_counts_table(text *t, const run_counts *n) {
         add_count(t, &lines[i]);
         text_add_char(t, '\n');
     }
+    add_loops_table(t, n);
 }
 
 /* ---- results ---- */

@@ -21,6 +21,7 @@ typedef struct run_counts {
     context_stats ops;
     size_t peak;
     double seconds;
+    const source *source; /* where its loops stand */
 } run_counts;
 
 /* An engine_print whose self is an output. */

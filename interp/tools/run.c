@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "interp/engine.h"
+#include "interp/policy.h"
 #include "interp/tools/arguments.h"
 #include "interp/tools/output.h"
 #include "interp/tools/version.h"
@@ -128,7 +129,15 @@ static bool read_seed(job *j) {
     return false;
 }
 
-static void open_engine(job *j) {
+static bool read_policy(job *j, policy *out) {
+    const char *given = j->o->value[OPTION_checkpoint].text;
+    if (given == NULL || policy_read(given, out)) return true;
+    error_set(&j->c->err, ERROR_K0801, nowhere, "`%s` is no checkpoint policy", given);
+    error_help(&j->c->err, "--checkpoint takes all, auto, k=4, slots=20 or memory=64MiB");
+    return false;
+}
+
+static bool open_engine(job *j) {
     engine_options with = {
         .load_folder = j->folder,
         .no_files = options_given(j->o, OPTION_no_files),
@@ -137,7 +146,9 @@ static void open_engine(job *j) {
         .print_self = &j->out,
         .seed = j->seed.kind != VALUE_NONE ? &j->seed : NULL,
     };
+    bool ok = read_policy(j, &with.checkpoint);
     engine_init(&j->e, j->c, with);
+    return ok;
 }
 
 /* Errors and warnings of the source, all at once. */
@@ -172,10 +183,10 @@ static bool run_program(job *j) {
     results r = {.count = 0};
     int64_t start = monotonic_nanoseconds();
     if (!evaluate(j, &r)) return false;
-    run_counts counts = {.ops = j->c->stats, .peak = j->c->mem.peak};
+    run_counts counts = {.ops = j->c->stats, .peak = j->c->mem.peak, .source = &j->e.src};
     counts.seconds = (double)(monotonic_nanoseconds() - start) * 1e-9;
     const char *folder = j->o->value[OPTION_out].text;
-    bool ok = folder == NULL || output_save(j->c, folder, &r);
+    bool ok = j->c->err.code == ERROR_NONE && (folder == NULL || output_save(j->c, folder, &r));
     ok = ok && output_results(&j->out, &r, options_given(j->o, OPTION_stats) ? &counts : NULL);
     results_release(j->c, &r);
     return ok;
@@ -184,8 +195,7 @@ static bool run_program(job *j) {
 static bool do_job(job *j) {
     if (!options_given(j->o, OPTION_eval) && !read_program(j)) return false;
     if (!read_seed(j)) return false;
-    open_engine(j);
-    return load_program(j) && (j->o->verb == VERB_check || run_program(j));
+    return open_engine(j) && load_program(j) && (j->o->verb == VERB_check || run_program(j));
 }
 
 /* ---- the end ---- */

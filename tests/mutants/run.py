@@ -65,12 +65,13 @@ def suites():
 
 
 def quiet(command, tree):
-    """The exit code, or None when it took too long."""
+    """The exit code, None when it took too long, and the output."""
     try:
-        return subprocess.run(command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              stdin=subprocess.DEVNULL, timeout=LIMIT, env=dict(os.environ, CK_FORK="no")).returncode
+        done = subprocess.run(command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, timeout=LIMIT, env=dict(os.environ, CK_FORK="no"))
+        return done.returncode, done.stdout
     except subprocess.TimeoutExpired:
-        return None
+        return None, ""
 
 
 def build(tree):
@@ -98,7 +99,7 @@ def try_fault(fault, tree):
         if made.returncode != 0:
             return False, "does not compile: " + next((l for l in made.stdout.splitlines() if "error" in l), "")
         for name, command in suites():
-            code = quiet(command, tree)
+            code, _ = quiet(command, tree)
             if code != 0:
                 return True, f"caught by {name}" + (" (it did not end)" if code is None else "")
         return False, "noticed by no suite"
@@ -124,7 +125,9 @@ def main():
             print(made.stdout)
             sys.exit("the tree does not build")
         for name, command in suites():
-            if quiet(command, tree) != 0:
+            code, output = quiet(command, tree)
+            if code != 0:
+                print(output)
                 sys.exit(f"without any fault, {name} fails already")
         for number, fault in enumerate(faults, 1):
             if options.only and number not in options.only:

@@ -81,6 +81,16 @@ def reduction(name, reference, shapes=((2, 3, 4),)):
     return cases
 
 
+def along(name, reference):
+    """Along each axis, in several layouts. reference(x, axis)."""
+    return [Case(f"{name}(x)", lambda x: reference(x, -1), draw(2, 4)), Case(f"{name}(x)", lambda x: reference(x, -1), draw(1)),
+            Case(f"{name}(x, axis=0)", lambda x: reference(x, 0), draw(3, 4)),
+            Case(f"{name}(x, axis=1)", lambda x: reference(x, 1), draw(2, 3, 2)),
+            Case(f"{name}(transpose(x), axis=-2)", lambda x: reference(x.T, 0), draw(2, 3)),
+            Case(f"{name}(x[::-1])", lambda x: reference(torch.flip(x, (0,)), -1), draw(5)),
+            Case(f"{name}(x, axis=1)", lambda x: reference(x, 1), draw(2, 0, 3))]
+
+
 def cube_root(x):
     return torch.sign(x) * torch.pow(torch.abs(x), 1.0 / 3.0)
 
@@ -95,6 +105,16 @@ def nll(logp, targets):
 
 def mean_all(x, axes, keep):
     return torch.mean(x, axes, keepdim=keep)
+
+
+def regular(*shape):
+    """Matrices far from singular, and not symmetric."""
+    return draw(*shape) + 2.0 * shape[-1] * torch.eye(shape[-1], dtype=F64)
+
+
+def solve(a, b):
+    """A right-hand side of rank 1 is a vector, every other one is made of matrices."""
+    return torch.linalg.solve(a, b.unsqueeze(-1)).squeeze(-1) if b.dim() == 1 else torch.linalg.solve(a, b)
 
 
 B, C = draw(2, 3), draw(2, 3)
@@ -201,6 +221,11 @@ CASES = {
                     Case("log_softmax(x, axis=0)", lambda x: torch.log_softmax(x, 0), draw(3, 4)),
                     Case("log_softmax(x)", lambda x: torch.log_softmax(x, -1), f64([1e4, -1e4, 9999.0]))],
 
+    "cumsum": along("cumsum", torch.cumsum) + [
+        Case("cumsum(x)", lambda x: torch.cumsum(x, -1), draw(300)),
+        Case("cumsum(x)", lambda x: torch.cumsum(x, -1, dtype=I32), i32([3, 4, -5])),
+        Case("cumsum(x, axis=0)", lambda x: torch.cumsum(x, 0), draw(3, 70))],
+
     "reshape": [Case("reshape(x, [3, 2])", lambda x: torch.reshape(x, (3, 2)), B),
                 Case("reshape(transpose(x), [6])", lambda x: torch.reshape(x.T, (6,)), B),
                 Case("reshape(x, [1, 1])", lambda x: torch.reshape(x, (1, 1)), draw())],
@@ -233,6 +258,15 @@ CASES = {
         Case("x @ y[::-1]", lambda x, y: x @ torch.flip(y, (0,)), draw(2, 3), draw(3, 4)),
         Case("x @ x", lambda x: x @ x, draw(3, 3))],
 
+    "inv": [Case("inv(x)", torch.linalg.inv, regular(*s)) for s in [(3, 3), (2, 3, 3), (2, 1, 4, 4), (0, 3, 3), (40, 40)]] + [
+        Case("inv(transpose(x)[::-1])", lambda x: torch.linalg.inv(torch.flip(x.T, (0,))), torch.flip(regular(3, 3), (1,))),
+        Case("inv(inv(x) + x)", lambda x: torch.linalg.inv(torch.linalg.inv(x) + x), regular(3, 3))],
+    "solve": [Case("solve(x, y)", solve, regular(*s), draw(*t)) for s, t in [
+        ((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (3,)), ((2, 3, 3), (3, 4)), ((3, 3), (2, 3, 1)),
+        ((2, 1, 3, 3), (1, 4, 3, 2)), ((0, 2, 2), (2, 3)), ((2, 2), (2, 0)), ((40, 40), (40, 9))]] + [
+        Case("solve(transpose(x), transpose(y))", lambda x, y: solve(x.T, y.T), regular(3, 3), draw(2, 3)),
+        Case("solve(a=x, b=x)", lambda x: solve(x, x), regular(3, 3))],
+
     "full": [Case("full([2, 3], x)", lambda x: x * torch.ones(2, 3, dtype=F64), draw())],
     "arange": [Case("arange(5) + x", lambda x: torch.arange(5, dtype=I32) + x, i32(1))],
     "eye": [Case("eye(3, F64) * x", lambda x: torch.eye(3, dtype=F64) * x, draw())],
@@ -256,6 +290,16 @@ CASES["random_normal"] = [
 CASES.update({
     "mean_nll": [Case("nll(x, y)", nll, draw(3, 4), i64([1, 0, 3])), Case("nll(x, y)", nll, draw(3, 4), i32([1, 1, 1]))],
     "cross_entropy": [Case("cross_entropy(x, y)", lambda x, y: E.cross_entropy(x, y.long()), draw(3, 4), i32([1, 0, 3]))],
+    "var": reduction("var", lambda x, a, k: torch.var(x, a, correction=0, keepdim=k)) + [
+        Case("var(x, axis=0, ddof=1)", lambda x: torch.var(x, 0), draw(4, 3)),
+        Case("var(x, ddof=2, keepdims=true)", lambda x: torch.var(x, (0, 1), correction=2, keepdim=True), draw(4, 3)),
+        Case("var(x + 1e6)", lambda x: torch.var(x + 1e6, unbiased=False), draw(100)),
+        Case("var(x, axis=0)", lambda x: torch.var(x, 0, unbiased=False), draw(0, 3))],
+    "std": reduction("std", lambda x, a, k: torch.std(x, a, correction=0, keepdim=k)) + [
+        Case("std(x, axis=0, ddof=1)", lambda x: torch.std(x, 0), draw(4, 3))],
+    "norm": reduction("norm", lambda x, a, k: torch.linalg.vector_norm(x, 2, a, keepdim=k)) + [
+        Case("norm(x)", torch.linalg.vector_norm, draw(3)), Case("norm(x)", torch.linalg.vector_norm, f64([0.0, 0.0])),
+        Case("norm(x)", torch.abs, f64(-3.0)), Case("norm(x)", torch.linalg.vector_norm, draw(0))],
     "transpose": [Case("transpose(x)", lambda x: x.T, B), Case("transpose(x)", lambda x: x.permute(2, 1, 0), draw(2, 3, 4))],
     "stack": [Case("stack((x, y))", lambda x, y: torch.stack((x, y)), B, C),
               Case("stack((x, y, x), axis=1)", lambda x, y: torch.stack((x, y, x), 1), draw(2), draw(2))],

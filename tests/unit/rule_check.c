@@ -85,6 +85,18 @@ static void direction(trial *t, const numbers *a, numbers *x) {
     for (int64_t i = 0; i < x->size; i++) x->at[i] = 2.0 * uniform(t) - 1.0;
 }
 
+/* Matrices on the last two axes as the case asks for them: symmetric, their diagonals raised. */
+static void shape_matrices(const operand_spec *spec, numbers *x, double diagonal) {
+    if (x->rank < 2) return;
+    int64_t rows = x->dims[x->rank - 2], columns = x->dims[x->rank - 1];
+    for (int64_t i = 0; i < x->size; i++) {
+        int64_t row = i / columns % rows, column = i % columns;
+        int64_t mirror = i + (column - row) * (columns - 1);
+        if (spec->symmetric && column < row) x->at[i] = x->at[mirror];
+        if (column == row) x->at[i] += diagonal;
+    }
+}
+
 /* Spreads the elements of all operands over distinct places of their domains, so that nothing ties.
  */
 static void choose_point(trial *t) {
@@ -107,6 +119,7 @@ static void choose_point(trial *t) {
             double x = spec->low + (spec->high - spec->low) * fraction;
             t->x[k].at[i] = spec->either_sign && uniform(t) < 0.5 ? -x : x;
         }
+        shape_matrices(spec, &t->x[k], spec->diagonal);
     }
 }
 
@@ -706,6 +719,7 @@ static bool choose_directions(trial *t) {
     direction(t, &t->out, &t->v_u);
     for (int k = 0; k < t->rc->n; k++) {
         direction(t, &t->x[k], &t->v[k]);
+        shape_matrices(&t->rc->in[k], &t->v[k], 0.0);
         direction(t, &t->x[k], &t->weight[k]);
     }
     return true;

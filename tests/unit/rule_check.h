@@ -33,6 +33,8 @@ typedef struct operand_spec {
     layout layout;
     const char *entries; /* an integer operand: "0 2 1"; low and high do not count */
     bool condition;      /* entries as Bool */
+    double diagonal;     /* added to the diagonals of the matrices on the last two axes */
+    bool symmetric;      /* these matrices and the directions are symmetric */
 } operand_spec;
 
 typedef struct rule_case {

@@ -376,7 +376,16 @@ START_TEST(test_shapes_must_agree) {
     value in[2] = {kernel_operand(&f, DT_F32, 2, dims[0], LAYOUT_DENSE),
                    kernel_operand(&f, DT_F32, 2, dims[1], LAYOUT_DENSE)};
     ck_assert_int_eq(kernel_fails(&f, OP_add, NULL, 2, in), ERROR_K0502);
+    /* Types that do not fit never get past the checker; the kernels refuse them all the same. */
+    value wide[2] = {in[0], kernel_operand(&f, DT_F64, 2, dims[0], LAYOUT_DENSE)};
+    value whole = kernel_operand(&f, DT_I32, 2, dims[0], LAYOUT_DENSE);
+    value numbers[2] = {value_f32(1), value_f64(1)};
+    ck_assert_int_eq(kernel_fails(&f, OP_add, NULL, 2, wide), ERROR_K0901);
+    ck_assert_int_eq(kernel_fails(&f, OP_add, NULL, 2, numbers), ERROR_K0901);
+    ck_assert_int_eq(kernel_fails(&f, OP_exp, NULL, 1, &whole), ERROR_K0901);
     kernel_release(&f, 2, in);
+    value_release(&f.c, wide[1]);
+    value_release(&f.c, whole);
     kernel_close(&f);
 }
 END_TEST

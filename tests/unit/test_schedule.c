@@ -83,7 +83,7 @@ static bool walk_forward(machine *m, schedule *s) {
     for (uint64_t i = 0; i < m->trips; i++) {
         if (m->measured->at <= i) {
             m->now = *m->measured++;
-            schedule_measure(s, m->now.state, m->now.tape, m->now.fixed);
+            schedule_measure(s, m->now.state, m->now.state + m->now.tape, m->now.fixed);
         }
         forward_order order;
         if (!schedule_forward(s, i, &order)) return false;
@@ -289,6 +289,100 @@ START_TEST(slots_with_unknown_trips) {
 }
 END_TEST
 
+/* ---- budgets ---- */
+
+/* E of the design in whole units, straight from its recursion: `state` for a kept state, `tape` for a kept tape. */
+enum { REFERENCE_TRIPS = 160, REFERENCE_UNITS = 64 };
+static uint64_t reference[REFERENCE_UNITS + 1][REFERENCE_TRIPS + 1];
+
+static void fill_reference(uint64_t state, uint64_t tape) {
+    for (uint64_t m = 0; m <= REFERENCE_UNITS; m++)
+        for (uint64_t n = 0; n <= REFERENCE_TRIPS; n++) {
+            uint64_t best = n < 2 ? n : UINT32_MAX;
+            if (n >= 2 && m >= tape) best = 1 + reference[m - tape][n - 1];
+            for (uint64_t i = 1; n >= 2 && m >= state && i < n; i++) {
+                uint64_t cost = i + reference[m - state][n - i] + reference[m][i];
+                if (cost < best) best = cost;
+            }
+            reference[m][n] = best < UINT32_MAX ? best : UINT32_MAX;
+        }
+}
+
+static policy budget(const sizes *z, uint64_t units, size_t unit, bool known) {
+    return (policy){.kind = POLICY_BYTES, .known = known,
+                    .bytes = z->fixed + 2 * z->state + z->tape + units * unit};
+}
+
+START_TEST(bytes_with_known_trips) {
+    static const uint64_t units[][2] = {{1, 1}, {1, 2}, {2, 3}, {1, 4}, {3, 4}, {1, 16}};
+    context c;
+    context_init(&c);
+    for (size_t k = 0; k < COUNT_OF(units); k++) {
+        fill_reference(units[k][0], units[k][1]);
+        size_t unit = 1000, state = unit * units[k][0], tape = unit * units[k][1] - state;
+        for (uint64_t at = 0; at < 2; at++) {
+            sizes z[] = {{at, state, tape, 70}, {UINT64_MAX, 0, 0, 0}};
+            for (uint64_t m = units[k][0]; m <= REFERENCE_UNITS; m += 1 + m / 8)
+                for (uint64_t n = 1; n <= REFERENCE_TRIPS; n = next_trips(n, 30)) {
+                    policy p = budget(z, m, unit, true);
+                    machine got = run(&c, p, n, z);
+                    if (got.executions != reference[m][n])
+                        ck_abort_msg("state %lu tape %lu units %lu trips %lu: %lu, not %lu", units[k][0], units[k][1], m, n, got.executions, reference[m][n]);
+                    NEED(got.peak <= p.bytes);
+                }
+        }
+    }
+    context_close(&c);
+}
+END_TEST
+
+START_TEST(bytes_against_the_printed_table) {
+    static const uint64_t printed[][3] = {{100, 5, 352}, {100, 10, 237}, {100, 14, 194}, {100, 20, 184},
+        {100, 50, 150}, {1000, 5, 6828}, {1000, 10, 3921}, {1000, 20, 2823}, {1000, 40, 2142},
+        {1000, 63, 1954}, {1000, 80, 1932}};
+    static const sizes z[] = {{1, 1000, 0, 70}, {UINT64_MAX, 0, 0, 0}};
+    context c;
+    context_init(&c);
+    for (size_t k = 0; k < COUNT_OF(printed); k++) {
+        machine m = run(&c, budget(z, printed[k][1], 1000, true), printed[k][0], z);
+        NEED(m.executions == printed[k][2]);
+    }
+    context_close(&c);
+}
+END_TEST
+
+START_TEST(bytes_with_unknown_trips) {
+    static const size_t tapes[] = {0, 100, 1000, 3000, 15000};
+    context c;
+    context_init(&c);
+    for (size_t k = 0; k < COUNT_OF(tapes); k++) {
+        sizes z[] = {{1, 1000, tapes[k], 70}, {UINT64_MAX, 0, 0, 0}};
+        double worst = 0, sum = 0, count = 0;
+        uint64_t worst_n = 0, worst_m = 0, rises = 0, over = 0;
+        for (uint64_t n = 2; n <= 1000; n += 1 + n / 16) {
+            uint64_t before = UINT64_MAX;
+            for (uint64_t m = 1; m <= 98; m++) {
+                policy p = budget(z, m, 1000, false);
+                machine got = run(&c, p, n, z);
+                NEED(got.peak <= p.bytes);
+                if (got.executions > before) rises++;
+                before = got.executions;
+                p.known = true;
+                machine best = run(&c, p, n, z);
+                NEED(best.peak <= p.bytes);
+                double ratio = (double)got.executions / (double)best.executions;
+                if (ratio > worst) worst = ratio, worst_n = n, worst_m = m;
+                if (ratio > 1.1) over++;
+                sum += ratio;
+                count++;
+            }
+        }
+        if (getenv("SHOW")) printf("tape %zu worst %.4f (n %lu m %lu) mean %.4f rises %lu over %lu of %g\n", tapes[k], worst, worst_n, worst_m, sum / count, rises, over, count);
+    }
+    context_close(&c);
+}
+END_TEST
+
 Suite *suite_schedule(void);
 Suite *suite_schedule(void) {
     Suite *suite = suite_create("schedule");
@@ -301,6 +395,9 @@ Suite *suite_schedule(void) {
     tcase_add_test(t, binomial_recursion);
     tcase_add_test(t, slots_with_known_trips);
     tcase_add_test(t, slots_with_unknown_trips);
+    tcase_add_test(t, bytes_with_known_trips);
+    tcase_add_test(t, bytes_against_the_printed_table);
+    tcase_add_test(t, bytes_with_unknown_trips);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -1,0 +1,193 @@
+/* The cheapest way to reverse n iterations when kept states and tapes share one budget (the mixed schedules of
+ * Maddison 2024, here for states and tapes of any size).
+ *
+ * Row j stands for the situation that j states are kept before the one in question, so that free - j state bytes
+ * are left for it and for what comes after it. With C(j) the iterations that can be taped at once from there,
+ *     E(n, j) = n                                              if n <= C(j)
+ *     E(n, j) = min over i of  i + E(n - i, j + 1) + E(i, j)   otherwise: keep the state, advance i iterations
+ * This counts executions, and taping only where everything up to the end can be taped loses nothing: a tape made
+ * earlier would sit in memory while all that comes after it is reversed.
+ *
+ * Where a second run of an iteration is never followed by a third, a formula gives E: the states fill up, the
+ * segment of row j being C(j) long, until the rest can be taped, and E = 2 n - C(states). Beyond that a table is
+ * computed, and beyond the table the binomial schedule continues it. */
+#include "ad/schedule_policy.h"
+
+enum {
+    DEPTH_MAX = 65535,      /* more states than this are not planned for: one bounds the memory of a plan */
+    ROWS_MAX = 256,
+    ENTRIES_MAX = 1 << 18,  /* 1 MiB */
+    COLUMNS_MAX = 8192,
+};
+static const uint64_t CAPACITY_MAX = (uint64_t)1 << 46; /* so that DEPTH_MAX of them can be added */
+
+void mixed_set(context *c, mixed *m, uint64_t free, uint64_t state, uint64_t taped) {
+    mixed_close(c, m);
+    *m = (mixed){.free = free, .state = state, .taped = taped, .depth = free / state};
+    if (m->depth > DEPTH_MAX) m->depth = DEPTH_MAX;
+}
+
+static void forget_reach(context *c, mixed *m) {
+    give_back(c, m->reach, (size_t)(m->reach == NULL ? 0 : m->depth + 2) * sizeof *m->reach);
+    m->reach = NULL;
+}
+
+static void forget_table(context *c, mixed *m) {
+    give_back(c, m->table, (size_t)(m->rows * m->columns) * sizeof *m->table);
+    m->table = NULL;
+    m->rows = m->columns = 0;
+}
+
+void mixed_close(context *c, mixed *m) {
+    forget_reach(c, m);
+    forget_table(c, m);
+}
+
+uint64_t mixed_capacity(const mixed *m, uint64_t row) {
+    uint64_t capacity = 1 + (m->free - row * m->state) / m->taped;
+    return capacity < CAPACITY_MAX ? capacity : CAPACITY_MAX;
+}
+
+/* ---- the table ---- */
+
+/* The best distances for n lie between the least one for n - 1 and one more than the greatest one for it, which
+ * makes the search short. */
+static void fill_row(uint32_t *row, const uint32_t *below, uint64_t columns, uint64_t capacity) {
+    uint64_t least = 0, greatest = 0;
+    for (uint64_t n = 0; n < columns; n++) {
+        row[n] = n <= capacity ? (uint32_t)n : UINT32_MAX;
+        if (n <= capacity || below == NULL) continue;
+        uint64_t first = least == 0 ? 1 : least, last = least == 0 ? n - 1 : greatest + 1;
+        uint64_t best = UINT64_MAX;
+        for (uint64_t i = first; i <= last && i < n; i++) {
+            uint64_t cost = below[n - i] == UINT32_MAX ? UINT64_MAX : i + below[n - i] + row[i];
+            if (cost < best) least = i;
+            if (cost <= best) {
+                best = cost;
+                greatest = i;
+            }
+        }
+        row[n] = best < UINT32_MAX ? (uint32_t)best : UINT32_MAX;
+    }
+}
+
+static bool fill_table(context *c, mixed *m, uint64_t columns) {
+    uint64_t rows = m->depth + 1;
+    uint32_t *table = take(c, (size_t)(rows * columns) * sizeof *table);
+    if (table == NULL) return false;
+    forget_table(c, m);
+    m->table = table;
+    m->rows = rows;
+    m->columns = columns;
+    for (uint64_t j = rows; j-- > 0;) {
+        uint32_t *row = table + j * columns;
+        fill_row(row, j + 1 < rows ? row + columns : NULL, columns, mixed_capacity(m, j));
+    }
+    return true;
+}
+
+/* ---- what is prepared ---- */
+
+static bool find_reach(context *c, mixed *m) {
+    m->reach = take(c, (size_t)(m->depth + 2) * sizeof *m->reach);
+    if (m->reach == NULL) return false;
+    m->reach[m->depth + 1] = 0;
+    for (uint64_t j = m->depth + 1; j-- > 0;) m->reach[j] = m->reach[j + 1] + mixed_capacity(m, j);
+    return true;
+}
+
+static uint64_t most_columns(const mixed *m) {
+    uint64_t most = ENTRIES_MAX / (m->depth + 1);
+    return most < COLUMNS_MAX ? most : COLUMNS_MAX;
+}
+
+bool mixed_cover(context *c, mixed *m, uint64_t n, bool *changed) {
+    if (m->reach == NULL) {
+        *changed = true;
+        if (!find_reach(c, m)) return false;
+    }
+    if (n <= m->reach[0] || m->depth == 0) return true;
+    if (m->depth >= ROWS_MAX) return true;
+    uint64_t most = most_columns(m), columns = n + 1 < most ? n + 1 : most;
+    if (columns <= m->columns) return true;
+    if (m->columns > 0 && columns < 2 * m->columns) columns = 2 * m->columns < most ? 2 * m->columns : most;
+    *changed = true;
+    return fill_table(c, m, columns);
+}
+
+/* ---- costs ---- */
+
+/* The state behind which the rest can be taped, when no iteration runs more than twice. */
+static uint64_t last_row(const mixed *m, uint64_t n, uint64_t row) {
+    uint64_t low = row, high = m->depth;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (m->reach[row] - m->reach[middle + 1] >= n) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+static uint64_t cost_from_table(const mixed *m, uint64_t n, uint64_t row) {
+    uint32_t cost = m->table[row * m->columns + n];
+    return cost == UINT32_MAX ? UINT64_MAX : cost;
+}
+
+static bool in_table(const mixed *m, uint64_t n, uint64_t row) { return row < m->rows && n < m->columns; }
+
+/* Continues E from the last n at which it is known. Another iteration costs about what it costs a binomial
+ * schedule with as many states, and up to one more the dearer a tape is: where a tape is no larger than a state,
+ * every state that could be kept might as well be a tape. */
+static uint64_t cost_continued(const mixed *m, uint64_t n, uint64_t row) {
+    uint64_t slots = m->depth - row, known = m->reach[row];
+    if (m->table != NULL && row < m->rows && m->columns - 1 > known) known = m->columns - 1;
+    uint64_t at_known = mixed_cost(m, known, row);
+    uint64_t more = schedule_binomial_advances(n, slots) - schedule_binomial_advances(known, slots);
+    double dearer = (double)(m->taped - m->state) / (double)m->taped;
+    return saturating_add(saturating_add(at_known, more), (uint64_t)(dearer * (double)(n - known)));
+}
+
+uint64_t mixed_cost(const void *model, uint64_t n, uint64_t row) {
+    const mixed *m = model;
+    if (row > m->depth) return UINT64_MAX;
+    if (n <= mixed_capacity(m, row)) return n;
+    if (row == m->depth || m->reach == NULL) return UINT64_MAX;
+    if (n <= m->reach[row]) return 2 * n - mixed_capacity(m, last_row(m, n, row));
+    if (in_table(m, n, row)) return cost_from_table(m, n, row);
+    return cost_continued(m, n, row);
+}
+
+/* ---- splits ---- */
+
+/* Tries every distance for which both parts are in the table. */
+static uint64_t split_by_table(const mixed *m, uint64_t n, uint64_t row) {
+    uint64_t best = UINT64_MAX, distance = 0;
+    uint64_t last = n < m->columns ? n - 1 : m->columns - 1;
+    for (uint64_t i = n < m->columns ? 1 : n - m->columns + 1; i <= last; i++) {
+        uint64_t rest = cost_from_table(m, n - i, row + 1);
+        uint64_t cost = saturating_add(saturating_add(rest, i), cost_from_table(m, i, row));
+        if (cost > best) continue;
+        best = cost;
+        distance = i;
+    }
+    return distance;
+}
+
+uint64_t mixed_split(const mixed *m, uint64_t n, uint64_t row) {
+    uint64_t next = mixed_capacity(m, row + 1);
+    /* The last state goes as far on as lets the rest be taped, or each state as far as its segment can be taped. */
+    if (row + 1 == m->depth) return n - next;
+    if (n <= m->reach[row]) {
+        uint64_t here = mixed_capacity(m, row);
+        return n <= here + next ? n - next : here;
+    }
+    if (row + 1 < m->rows && n < 2 * m->columns - 1) {
+        uint64_t distance = split_by_table(m, n, row);
+        if (distance > 0) return distance;
+    }
+    uint64_t distance = schedule_binomial_split(n, m->depth - row);
+    return distance < n - next ? distance : n - next;
+}

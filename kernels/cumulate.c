@@ -1,0 +1,117 @@
+/* Running sums, products and the like along one axis.
+ *
+ * Each result continues from the one before it, in the order of the axis, in an accumulator at
+ * least as wide as F64 (as long double for F64 under reference numerics; integers wrap). Entries of
+ * neighbouring columns are walked together, which changes no result. */
+#include <math.h>
+
+#include "kernels/family.h"
+#include "runtime/threads.h"
+
+enum {
+    TILE = 64,                  /* columns walked together */
+    PARALLEL_ENTRIES = 1 << 16, /* fewer are not worth a second thread */
+    MAX_TASKS = 1 << 12,
+};
+
+/* One tile: n entries along the axis, `step` elements apart, of `width` neighbouring columns. */
+typedef struct tile {
+    const void *x;
+    void *out;
+    int64_t n, step, width;
+    bool reversed;
+} tile;
+
+#define RUNNING(name, T, W, START, NEXT)                                                           \
+    static void name(const tile *t) {                                                              \
+        W acc[TILE];                                                                               \
+        for (int64_t i = 0; i < t->width; i++) acc[i] = (START);                                   \
+        for (int64_t j = 0; j < t->n; j++) {                                                       \
+            int64_t at = (t->reversed ? t->n - 1 - j : j) * t->step;                               \
+            const T *x = (const T *)t->x + at;                                                     \
+            T *out = (T *)t->out + at;                                                             \
+            for (int64_t i = 0; i < t->width; i++) {                                               \
+                acc[i] = (W)(acc[i] NEXT(W) x[i]);                                                 \
+                out[i] = (T)acc[i];                                                                \
+            }                                                                                      \
+        }                                                                                          \
+    }
+RUNNING(sum_f32, float, double, 0.0, +)
+RUNNING(sum_f64, double, double, 0.0, +)
+RUNNING(sum_f64_reference, double, long double, 0.0L, +)
+RUNNING(sum_i32, int32_t, uint32_t, 0, +)
+RUNNING(sum_i64, int64_t, uint64_t, 0, +)
+
+typedef void tile_fn(const tile *t);
+
+static tile_fn *tile_function(const context *c, op_id op, dtype t) {
+    static tile_fn *const sums[DTYPE_COUNT] = {
+        [DT_F32] = sum_f32, [DT_F64] = sum_f64, [DT_I32] = sum_i32, [DT_I64] = sum_i64};
+    bool reference = c->numerics == NUMERICS_REFERENCE && t == DT_F64;
+    (void)op;
+    return reference ? sum_f64_reference : sums[t];
+}
+
+/* ---- tiles of a dense operand ---- */
+
+typedef struct job {
+    tile_fn *run;
+    const char *x;
+    char *out;
+    size_t element;
+    int64_t n, inner, tiles, units, per_task; /* units: tiles of all outer slabs */
+    bool reversed;
+} job;
+
+static void task(void *argument, int i) {
+    const job *w = argument;
+    int64_t first = i * w->per_task, last = first + w->per_task;
+    if (last > w->units) last = w->units;
+    for (int64_t k = first; k < last; k++) {
+        int64_t from = k % w->tiles * TILE, left = w->inner - from;
+        size_t at = (size_t)(k / w->tiles * w->n * w->inner + from) * w->element;
+        tile t = {.x = w->x + at,
+                  .out = w->out + at,
+                  .n = w->n,
+                  .step = w->inner,
+                  .width = left < TILE ? left : TILE,
+                  .reversed = w->reversed};
+        w->run(&t);
+    }
+}
+
+static void run(context *c, job *w, int64_t size) {
+    if (size == 0) return;
+    w->tiles = (w->inner + TILE - 1) / TILE;
+    w->units = size / (w->n * w->inner) * w->tiles;
+    w->per_task = PARALLEL_ENTRIES / 4 / (w->n * (w->inner < TILE ? w->inner : TILE)) + 1;
+    if (c->threads <= 1 || size < PARALLEL_ENTRIES) w->per_task = w->units;
+    while (w->units / w->per_task >= MAX_TASKS) w->per_task *= 2;
+    threads_run(c, (int)((w->units + w->per_task - 1) / w->per_task), task, w);
+}
+
+bool cumulate_perform(context *c, const op_call *call, value *out) {
+    op_type type;
+    result r;
+    if (!result_type(c, call, &type)) return false;
+    array x = array_of(&call->in[0]);
+    int axis = call->attrs != NULL ? call->attrs->axis : 0;
+    tensor *from = call->in[0].as.t;
+    from = from->contiguous ? tensor_retain(from) : kernel_contiguous(c, from);
+    if (from == NULL) return false;
+    bool good = result_new(c, &type, &r);
+    if (good) {
+        job w = {.run = tile_function(c, call->op, x.t),
+                 .x = from->data,
+                 .out = r.data,
+                 .element = dtype_size(x.t),
+                 .n = x.dims[axis],
+                 .inner = 1,
+                 .reversed = call->attrs != NULL && call->attrs->reversed};
+        for (int i = axis + 1; i < x.rank; i++) w.inner *= x.dims[i];
+        run(c, &w, r.size);
+        *out = r.v;
+    }
+    tensor_release(c, from);
+    return good;
+}

@@ -1,0 +1,274 @@
+/* Linear algebra on square matrices, by LAPACK, batched over leading axes.
+ *
+ * Every matrix is copied out, computed on in F64 and rounded back, so that an F32 result is nearly
+ * the exact one. The copies lie by rows where LAPACK reads columns: it sees each matrix transposed,
+ * which every function here takes into account. A matrix goes through one call on one thread, and
+ * threads share out a batch as its shape alone says: the bits do not depend on their number. */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "kernels/blas.h"
+#include "kernels/family.h"
+#include "runtime/tensor.h"
+#include "runtime/threads.h"
+
+enum {
+    TASKS_MOST = 64,
+    WORK_COLUMNS = 64, /* columns of working room with which LAPACK works in blocks */
+};
+
+/* Matrices go to a task together until they have this many multiplications. */
+static const int64_t task_work = 1LL << 16;
+
+/* A matrix in elements: strides from row to row and from column to column. */
+typedef struct matrix {
+    const char *data;
+    int64_t row, column;
+} matrix;
+
+typedef struct batch batch;
+/* Computes one matrix's result to out. Returns 0, or the place, from 1 on, at which it failed. */
+typedef int one_fn(const batch *j, matrix a, matrix b, char *out, double *room);
+
+struct batch {
+    const blas *lapack;
+    one_fn *one;
+    dtype t;
+    size_t element;
+    matrix a, b; /* of the first batch entry */
+    int n, k;    /* rows, and columns of the right-hand side */
+    int rank;
+    int64_t dims[MAX_RANK], step_a[MAX_RANK], step_b[MAX_RANK];
+    int64_t count, per_task;
+    char *out;
+    size_t out_each; /* bytes */
+    double *room;
+    size_t room_each; /* doubles */
+    struct failure {
+        int64_t entry; /* of the batch, -1 for none */
+        int place;
+    } failed[TASKS_MOST];
+};
+
+/* ---- moving elements ---- */
+
+static void load(dtype t, matrix x, int rows, int columns, double *to) {
+    for (int64_t i = 0; i < rows; i++) {
+        if (t == DT_F32) {
+            const float *from = (const float *)(const void *)x.data + i * x.row;
+            for (int64_t k = 0; k < columns; k++) *to++ = (double)from[k * x.column];
+        } else {
+            const double *from = (const double *)(const void *)x.data + i * x.row;
+            for (int64_t k = 0; k < columns; k++) *to++ = from[k * x.column];
+        }
+    }
+}
+
+static matrix turned(matrix x) {
+    return (matrix){x.data, x.column, x.row};
+}
+
+static void put(dtype t, char *out, int64_t i, double x) {
+    if (t == DT_F32)
+        ((float *)(void *)out)[i] = (float)x;
+    else
+        ((double *)(void *)out)[i] = x;
+}
+
+/* Writes rows x columns from their transpose. */
+static void store_turned(dtype t, char *out, const double *from, int rows, int columns) {
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t k = 0; k < columns; k++) put(t, out, i * columns + k, from[k * rows + i]);
+}
+
+static void store(dtype t, char *out, const double *from, int64_t count) {
+    for (int64_t i = 0; i < count; i++) put(t, out, i, from[i]);
+}
+
+/* ---- one matrix ---- */
+
+/* Room: the matrix, the pivots, and what else an op needs. */
+static int *pivots_of(const batch *j, double *room) {
+    return (int *)(room + (size_t)j->n * (size_t)j->n);
+}
+
+static double *rest_of(const batch *j, double *room) {
+    return room + (size_t)j->n * (size_t)j->n + (size_t)j->n;
+}
+
+static int factor(const batch *j, matrix a, double *room) {
+    int info;
+    load(j->t, a, j->n, j->n, room);
+    j->lapack->dgetrf(&j->n, &j->n, room, &j->n, pivots_of(j, room), &info);
+    return info;
+}
+
+static int inverse(const batch *j, matrix a, matrix b, char *out, double *room) {
+    int info = factor(j, a, room), work = j->n * WORK_COLUMNS;
+    (void)b;
+    if (info > 0) return info;
+    j->lapack->dgetri(&j->n, room, &j->n, pivots_of(j, room), rest_of(j, room), &work, &info);
+    store(j->t, out, room, (int64_t)j->n * j->n);
+    return info;
+}
+
+static int solution(const batch *j, matrix a, matrix b, char *out, double *room) {
+    int info = factor(j, a, room);
+    double *x = rest_of(j, room);
+    if (info > 0) return info;
+    load(j->t, turned(b), j->k, j->n, x);
+    j->lapack->dgetrs("T", &j->n, &j->k, room, &j->n, pivots_of(j, room), x, &j->n, &info, 1);
+    store_turned(j->t, out, x, j->n, j->k);
+    return info;
+}
+
+/* ---- all of them ---- */
+
+static void batch_task(void *argument, int task) {
+    batch *j = argument;
+    int64_t first = task * j->per_task, last = first + j->per_task;
+    double *room = j->room + (size_t)task * j->room_each;
+    if (last > j->count) last = j->count;
+    j->failed[task] = (struct failure){.entry = -1};
+    for (int64_t i = first; i < last; i++) {
+        int64_t rest = i, from_a = 0, from_b = 0;
+        for (int axis = j->rank - 1; axis >= 0; axis--) {
+            from_a += rest % j->dims[axis] * j->step_a[axis];
+            from_b += rest % j->dims[axis] * j->step_b[axis];
+            rest /= j->dims[axis];
+        }
+        matrix a = j->a, b = j->b;
+        a.data += from_a * (int64_t)j->element;
+        if (b.data != NULL) b.data += from_b * (int64_t)j->element;
+        int place = j->one(j, a, b, j->out + (size_t)i * j->out_each, room);
+        if (place == 0) continue;
+        j->failed[task] = (struct failure){i, place};
+        return;
+    }
+}
+
+/* An operand's matrices, and its steps along the batch, 0 where it stretches. `own` axes at its end
+ * are not of the batch. */
+static matrix operand(const array *x, int own, int rank, int64_t *steps) {
+    int lead = rank - (x->rank - own);
+    for (int i = 0; i < rank; i++) {
+        int axis = i - lead;
+        steps[i] = axis < 0 || x->dims[axis] == 1 ? 0 : x->strides[axis];
+    }
+    if (own == 1) return (matrix){x->data, x->strides[x->rank - 1], 1};
+    return (matrix){x->data, x->strides[x->rank - 2], x->strides[x->rank - 1]};
+}
+
+/* The number of doubles that one matrix needs. */
+static size_t room_of(const batch *j, op_id op) {
+    size_t n = (size_t)j->n, k = (size_t)j->k, square = n * n + n;
+    return op == OP_inv ? square + n * WORK_COLUMNS : square + n * k;
+}
+
+static one_fn *one_of(op_id op) {
+    return op == OP_inv ? inverse : solution;
+}
+
+static bool set_batch(context *c, const op_call *call, const op_type *type, batch *j) {
+    array a = array_of(&call->in[0]);
+    int64_t n = a.dims[a.rank - 1], k = 1;
+    int own = 2; /* axes of the result that are not of the batch */
+    j->t = a.t;
+    j->element = dtype_size(a.t);
+    j->one = one_of(call->op);
+    if (call->n > 1) {
+        array b = array_of(&call->in[1]);
+        own = b.rank == 1 ? 1 : 2;
+        k = b.rank == 1 ? 1 : b.dims[b.rank - 1];
+        j->b = operand(&b, own, type->rank - own, j->step_b);
+    }
+    if (n > INT_MAX / WORK_COLUMNS || k > INT_MAX)
+        return error_set(&c->err, ERROR_K0511, call->where, "%s takes matrices of up to %d rows",
+                         op_table[call->op].surface, INT_MAX / WORK_COLUMNS);
+    j->n = (int)n;
+    j->k = (int)k;
+    j->rank = type->rank - own;
+    j->a = operand(&a, 2, j->rank, j->step_a);
+    j->count = 1;
+    for (int i = 0; i < j->rank; i++) {
+        j->dims[i] = type->dims[i];
+        j->count *= type->dims[i];
+    }
+    j->out_each = j->element;
+    for (int i = j->rank; i < type->rank; i++) j->out_each *= (size_t)type->dims[i];
+    return true;
+}
+
+static bool open_lapack(context *c, const op_call *call, batch *j) {
+    j->lapack = blas_open();
+    if (j->lapack != NULL && j->lapack->lapack) return true;
+    error_set(&c->err, ERROR_K0701, call->where, "OpenBLAS with LAPACK is missing, which %s needs",
+              op_table[call->op].surface);
+    error_help(&c->err, "install the Debian package libopenblas0");
+    return false;
+}
+
+/* The batch entry as "[1, 0]". */
+static void entry_print(const batch *j, int64_t entry, char *out, size_t room) {
+    int64_t at[MAX_RANK];
+    for (int axis = j->rank - 1; axis >= 0; axis--) {
+        at[axis] = entry % j->dims[axis];
+        entry /= j->dims[axis];
+    }
+    shape_print(out, room, j->rank, at);
+}
+
+static bool report(context *c, const op_call *call, const batch *j, const struct failure *f) {
+    char which[80] = "", entry[64];
+    const char *name = op_table[call->op].surface,
+               *first = call->n > 1 ? "its first operand" : "its operand";
+    if (j->rank > 0) {
+        entry_print(j, f->entry, entry, sizeof entry);
+        snprintf(which, sizeof which, "matrix %s of ", entry);
+    }
+    error_set(&c->err, ERROR_K0520, call->where, "%s: %s%s is singular: pivot %d is 0", name, which,
+              first, f->place - 1);
+    return false;
+}
+
+/* The failure of the lowest batch entry, if any: tasks hold entries in order. */
+static bool judge(context *c, const op_call *call, const batch *j, int tasks) {
+    for (int i = 0; i < tasks; i++)
+        if (j->failed[i].entry >= 0) return report(c, call, j, &j->failed[i]);
+    return true;
+}
+
+static bool run_batch(context *c, const op_call *call, batch *j) {
+    int64_t each = (int64_t)j->n * j->n;
+    each = each > task_work ? task_work : each * (j->n + j->k);
+    j->per_task = each >= task_work ? 1 : task_work / (each + 1) + 1;
+    if (j->per_task < (j->count + TASKS_MOST - 1) / TASKS_MOST)
+        j->per_task = (j->count + TASKS_MOST - 1) / TASKS_MOST;
+    int tasks = (int)((j->count + j->per_task - 1) / j->per_task);
+    size_t bytes;
+    j->room_each = room_of(j, call->op);
+    if (__builtin_mul_overflow(j->room_each, (size_t)tasks * sizeof *j->room, &bytes))
+        return error_set(&c->err, ERROR_K0511, call->where, "%s needs room beyond 64 bits",
+                         op_table[call->op].surface);
+    j->room = take(c, bytes);
+    if (j->room == NULL) return false;
+    threads_run(c, tasks, batch_task, j);
+    give_back(c, j->room, bytes);
+    return judge(c, call, j, tasks);
+}
+
+bool linalg_perform(context *c, const op_call *call, value *out) {
+    op_type type;
+    result r;
+    batch j = {0};
+    if (!result_type(c, call, &type) || !set_batch(c, call, &type, &j)) return false;
+    if (!open_lapack(c, call, &j) || !result_new(c, &type, &r)) return false;
+    j.out = r.data;
+    if (r.size > 0 && j.n > 0 && !run_batch(c, call, &j)) {
+        value_release(c, r.v);
+        return false;
+    }
+    *out = r.v;
+    return true;
+}

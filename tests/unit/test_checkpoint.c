@@ -1,0 +1,113 @@
+/* Checkpointed loops: how often bodies run, what is left behind, and that a replay that goes wrong is seen. */
+#include <check.h>
+#include <string.h>
+
+#include "interp/engine.h"
+#include "interp/policy.h"
+#include "kernels/kernel.h"
+#include "runtime/threads.h"
+
+static const char text_of_loop[] = "fn f(x0: F64, a: F64, n: I32) -> F64 {\n"
+                                   "  let x = while (i < n) [x = x0, i = 0] { (x * a + 0.001 * sin(x), i + 1) };\n"
+                                   "  x\n"
+                                   "}\n"
+                                   "let x: F64 = 0.5;\n"
+                                   "let a: F64 = 0.99;\n"
+                                   "handle f(x, a, 30) with reverseMode\n";
+
+typedef struct outcome {
+    bool ok;
+    error err;
+    context_stats stats;
+    loop_report loop;
+    double gradient[2];
+} outcome;
+
+static outcome run(const char *policy_words, uint64_t perturb) {
+    outcome o = {0};
+    context c;
+    context_init(&c);
+    kernel_install(&c);
+    c.perturb_replay = perturb;
+    engine_options options = {0};
+    ck_assert(policy_read(policy_words, &options.checkpoint));
+    engine e;
+    engine_init(&e, &c, options);
+    results r = {0};
+    ck_assert(engine_load(&e, "loop.kina", text_of_loop, strlen(text_of_loop)));
+    o.ok = engine_run(&e, &r);
+    o.err = c.err;
+    o.stats = c.stats;
+    if (c.stats.loop_count > 0) o.loop = c.stats.loops[0];
+    for (int i = 0; o.ok && i < 2; i++) o.gradient[i] = r.items[i + 1].v.as.f64;
+    if (o.ok) results_release(&c, &r);
+    engine_close(&e);
+    threads_close(&c);
+    ck_assert_uint_eq(c.mem.live, 0);
+    context_close(&c);
+    return o;
+}
+
+/* Executions of the body, as the schedules of checkpointing's literature have them: 2N - L for a state every
+ * k iterations with L in the last segment, t(N, s) + N for s states. */
+START_TEST(executions) {
+    static const struct {
+        const char *policy;
+        uint64_t executions, states;
+    } rows[] = {
+        {"all", 30, 0},       {"k=1", 59, 30},     {"k=4", 58, 8},     {"k=7", 58, 5},
+        {"k=30", 30, 1},      {"k=100", 30, 1},    {"slots=1", 465, 1}, {"slots=3", 115, 3},
+        {"slots=10", 78, 10},
+    };
+    outcome full = run("all", 0);
+    ck_assert(full.ok);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        outcome o = run(rows[i].policy, 0);
+        ck_assert_msg(o.ok, "%s: %s", rows[i].policy, o.err.message);
+        ck_assert_mem_eq(o.gradient, full.gradient, sizeof full.gradient);
+        ck_assert_msg(o.stats.iterations == rows[i].executions, "%s: %llu executions, not %llu", rows[i].policy,
+                      (unsigned long long)o.stats.iterations, (unsigned long long)rows[i].executions);
+        ck_assert_msg(o.loop.states <= rows[i].states, "%s keeps %llu states", rows[i].policy,
+                      (unsigned long long)o.loop.states);
+    }
+}
+END_TEST
+
+/* A replay that reaches iteration 8 finds the carried x changed in its last bit. */
+START_TEST(perturbed_replay) {
+    static const char *const policies[] = {"k=3", "slots=2", "auto"};
+    for (size_t i = 0; i < COUNT_OF(policies); i++) {
+        outcome o = run(policies[i], 8);
+        ck_assert_msg(!o.ok, "%s does not notice", policies[i]);
+        ck_assert_int_eq(o.err.code, ERROR_K0901);
+        ck_assert_msg(strstr(o.err.message, "`x`") != NULL, "%s", o.err.message);
+        ck_assert_msg(strstr(o.err.message, "iteration 8") != NULL, "%s", o.err.message);
+        ck_assert_uint_ne(o.err.where.end, 0);
+    }
+    outcome full = run("all", 8);
+    ck_assert(full.ok); /* nothing is run again */
+}
+END_TEST
+
+START_TEST(policy_words) {
+    policy p;
+    static const char *const bad[] = {"", "k", "k=", "k=0", "k=-1", "k=4x", "slots=0", "memory=", "memory=4kb",
+                                      "memory=99999999999999999999", "every=3", "auto "};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) ck_assert_msg(!policy_read(bad[i], &p), "%s is taken", bad[i]);
+    ck_assert(policy_read("memory=64MiB", &p));
+    ck_assert_int_eq(p.kind, POLICY_BYTES);
+    ck_assert_uint_eq(p.bytes, 64u << 20);
+    ck_assert(policy_read("k=auto", &p));
+    ck_assert_int_eq(p.kind, POLICY_AUTO);
+}
+END_TEST
+
+Suite *suite_checkpoint(void) {
+    Suite *s = suite_create("checkpoint");
+    TCase *t = tcase_create("loops");
+    tcase_add_test(t, executions);
+    tcase_add_test(t, perturbed_replay);
+    tcase_add_test(t, policy_words);
+    suite_add_tcase(s, t);
+    return s;
+}
