@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ad/checkpoint_state.h"
+#include "ad/performer.h"
 
 bool checkpoint_possible(const context *c) { return c->top->recorders == 1 && c->top->outer->recorders == 0; }
 
@@ -13,9 +14,25 @@ static bool floating_carry(const value *v) {
     return (v->kind == VALUE_NUMBER || v->kind == VALUE_TENSOR) && dtype_floating((dtype)v->dtype);
 }
 
+static int64_t type_bytes(const op_type *t) {
+    int64_t bytes = (int64_t)dtype_size((dtype)t->dtype);
+    for (int i = 0; i < t->rank; i++) bytes *= t->dims[i];
+    return bytes;
+}
+
+static void release_kept(context *c, checkpointed *l, kept_carry *carry, int count) {
+    for (int i = 0; i < count; i++) {
+        if (carry[i].offset >= 0) {
+            spill_free(c, &l->disk, carry[i].offset, type_bytes(&carry[i].type));
+        } else {
+            value_release(c, carry[i].v);
+        }
+    }
+    give_back(c, carry, (size_t)l->body.carries * sizeof *carry);
+}
+
 static void release_state(context *c, checkpointed *l, checkpoint_state *s) {
-    for (int i = 0; i < l->body.carries; i++) value_release(c, s->carry[i]);
-    give_back(c, s->carry, (size_t)l->body.carries * sizeof(value));
+    release_kept(c, l, s->carry, l->body.carries);
 }
 
 static size_t index_bytes(const checkpointed *l) { return 2 * (size_t)l->floats * sizeof(uint32_t); }
@@ -30,6 +47,7 @@ void checkpoint_close(context *c, checkpointed *l) {
     pile_close(c, &l->hashes);
     schedule_close(&l->schedule);
     trail_close(c, &l->own);
+    spill_close(c, &l->disk);
     for (int i = 0; l->adjoint != NULL && i < l->floats; i++) value_release(c, l->adjoint[i]);
     give_back(c, l->adjoint, (size_t)l->floats * sizeof *l->adjoint);
     give_back(c, l->floating, (size_t)l->body.carries * sizeof *l->floating);
@@ -52,10 +70,13 @@ static checkpointed *checkpoint_new(context *c, const policy *p, loop_body body,
     l->starts.element = sizeof(uint32_t);
     l->hashes.element = sizeof(uint64_t);
     trail_init(&l->own);
+    spill_init(&l->disk);
     l->trail = c->tape->trail_mode != TRAIL_OFF ? c->tape->trail : &l->own;
     l->floating = take(c, (size_t)body.carries * sizeof *l->floating);
     l->init = take(c, (size_t)body.carries * sizeof *l->init);
-    if (l->floating == NULL || l->init == NULL || !schedule_open(&l->schedule, c, p)) {
+    bool ok = l->floating != NULL && l->init != NULL && schedule_open(&l->schedule, c, p) &&
+              (p->disk == NULL || spill_open(c, &l->disk, p->disk, where));
+    if (!ok) {
         checkpoint_close(c, l);
         return NULL;
     }
@@ -86,17 +107,40 @@ static bool room_for_state(context *c, checkpointed *l) {
 }
 
 /* Without a forward handler outside, indices mean records that will be gone. */
-static value kept(const checkpointed *l, const value *v) {
-    value copy = value_retain(*v);
-    if (!l->dual) copy.index = 0;
-    return copy;
+static bool keep_one(context *c, checkpointed *l, const value *v, kept_carry *out) {
+    *out = (kept_carry){.v = *v, .offset = -1};
+    if (!l->dual) out->v.index = 0;
+    if (v->kind != VALUE_TENSOR || !spill_is_open(&l->disk)) {
+        (void)value_retain(*v);
+        return true;
+    }
+    out->type = value_type(v);
+    if (!spill_write(c, &l->disk, v->as.t, l->where, &out->offset)) return false;
+    out->v.kind = VALUE_NONE;
+    return true;
+}
+
+bool checkpoint_kept(context *c, checkpointed *l, const kept_carry *k, value *out) {
+    if (k->offset < 0) {
+        *out = value_retain(k->v);
+        return true;
+    }
+    tensor *t = spill_read(c, &l->disk, k->offset, (dtype)k->type.dtype, k->type.rank, k->type.dims, l->where);
+    if (t == NULL) return false;
+    *out = value_tensor(t);
+    out->index = k->v.index;
+    return true;
 }
 
 bool checkpoint_keep(context *c, checkpointed *l, uint64_t iteration) {
     if (!room_for_state(c, l)) return false;
-    value *carry = take(c, (size_t)l->body.carries * sizeof *carry);
+    kept_carry *carry = take(c, (size_t)l->body.carries * sizeof *carry);
     if (carry == NULL) return false;
-    for (int i = 0; i < l->body.carries; i++) carry[i] = kept(l, l->body.carry[i]);
+    for (int i = 0; i < l->body.carries; i++) {
+        if (keep_one(c, l, l->body.carry[i], &carry[i])) continue;
+        release_kept(c, l, carry, i);
+        return false;
+    }
     int at = l->states;
     while (at > 0 && l->state[at - 1].iteration > iteration) at--;
     memmove(&l->state[at + 1], &l->state[at], (size_t)(l->states - at) * sizeof *l->state);
@@ -259,7 +303,8 @@ static bool tape_ahead(context *c, checkpointed *l, uint64_t i) {
     size_t state = checkpoint_carried_bytes(l), grown = held_bytes(c) - before;
     if (grown > SIZE_MAX / 2) grown = 0; /* it retains nothing, and freed something */
     l->taped_bytes = grown;
-    schedule_measure(&l->schedule, state, grown, 2 * state);
+    size_t held = spill_is_open(&l->disk) ? (size_t)l->body.carries * sizeof(kept_carry) : state;
+    schedule_measure(&l->schedule, held, grown, 2 * state);
     return true;
 }
 

@@ -3,12 +3,19 @@
 #define KINA_CHECKPOINT_STATE_H
 
 #include "ad/checkpoint.h"
+#include "ad/spill.h"
 
-/* A kept state: what iteration `iteration` starts from. References, not copies. */
+/* A kept state: what iteration `iteration` starts from. References, not copies; or, on disk, where it is. */
+typedef struct kept_carry {
+    value v;                    /* on disk: NONE but for its index */
+    op_type type;               /* on disk: of the tensor */
+    int64_t offset;             /* on disk; -1 in memory */
+} kept_carry;
+
 typedef struct checkpoint_state {
     uint64_t iteration;
     trail_mark mark;
-    value *carry;
+    kept_carry *carry;
 } checkpoint_state;
 
 /* Taped iterations [start, end): records [first, last) of the tape. */
@@ -40,6 +47,7 @@ struct checkpointed {
     bool in_hand;               /* backward: the carries are state `hand`, as the last advance left them */
     uint64_t hand;
     trail_mark hand_mark;
+    spill disk;                 /* open where the policy has a folder */
     pile hashes;                /* uint64_t: of each carry, every HASH_EVERY-th iteration */
     uint64_t advanced, taped_again;     /* executions so far */
     int most_states;
@@ -48,6 +56,8 @@ struct checkpointed {
 };
 
 checkpoint_state *checkpoint_state_at(checkpointed *l, uint64_t iteration);     /* NULL where none is kept */
+/* The carried value that a state keeps, owned by the caller. */
+bool checkpoint_kept(context *c, checkpointed *l, const kept_carry *k, value *out) MUST_CHECK;
 bool checkpoint_keep(context *c, checkpointed *l, uint64_t iteration) MUST_CHECK;
 void checkpoint_drop_unwanted(context *c, checkpointed *l);
 /* Begins a taped run at the present carries; ends it after them. */

@@ -17,8 +17,10 @@ static bool restore(sweep *s, checkpointed *l, uint64_t iteration) {
         return error_set(&s->c->err, ERROR_K0901, l->where, "the schedule asks for a state that is not kept");
     }
     for (int i = 0; i < l->body.carries; i++) {
+        value v;
+        if (!checkpoint_kept(s->c, l, &state->carry[i], &v)) return false;
         value_release(s->c, *l->body.carry[i]);
-        *l->body.carry[i] = value_retain(state->carry[i]);
+        *l->body.carry[i] = v;
     }
     s->t->trail_at = state->mark;
     return true;

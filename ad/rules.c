@@ -183,6 +183,7 @@ static uint8_t result_ones(op_id op, const op_attrs *a, int n, const op_type *in
     case CLASS_ONE_HOT:
     case CLASS_MATMUL_ADD:
     case CLASS_MATRIX:
+    case CLASS_TRIANGLE:
     case CLASS_FULL_LIKE: return ones[0];
     case CLASS_BINARY:
     case CLASS_BINARY_NUMERIC:

@@ -47,20 +47,31 @@ term jvp_inv(builder *b, const rule_site *s) {
 
 /* ---- solutions ---- */
 
-/* Whether the right-hand side is a vector: only then the result has fewer axes than the matrices. */
+/* Whether the right-hand side is a vector: only then the result has fewer axes than the matrices.
+ */
 static bool right_vector(builder *b, const rule_site *s) {
     return s->out_type.rank < rank_of(b, s->in[0]);
 }
 
-void vjp_solve(builder *b, const rule_site *s) {
-    bool vectors = right_vector(b, s);
+/* Which triangle of the matrices counts; of those of solve both do. */
+static term triangle(builder *b, op_id op, term t, bool upper) {
+    if (op == OP_solve) return t;
+    return b_perform(b, OP_triangle, &(op_attrs){.reversed = upper}, 1, &t);
+}
+
+static term solve(builder *b, op_id op, term a, term right, bool upper) {
+    return b_perform(b, op, &(op_attrs){.reversed = upper}, 2, (term[]){a, right});
+}
+
+static void vjp_solution(builder *b, const rule_site *s, op_id op) {
+    bool vectors = right_vector(b, s), upper = s->attrs->reversed;
     if (!s->wants[0] && !s->wants[1]) return;
     term d = vectors ? column(b, s->d) : s->d;
-    term g = b_binary(b, OP_solve, b_swap_last(b, s->in[0]), d);
+    term g = solve(b, op, b_swap_last(b, s->in[0]), d, !upper);
     if (s->wants[0]) {
         term x = vectors ? column(b, s->out) : s->out;
         term t = b_neg(b, b_matmul(b, g, b_swap_last(b, x)));
-        b_contribute(b, 0, batch_back(b, s, 0, t));
+        b_contribute(b, 0, batch_back(b, s, 0, triangle(b, op, t, upper)));
     }
     if (!s->wants[1]) return;
     if (vectors) {
@@ -70,15 +81,73 @@ void vjp_solve(builder *b, const rule_site *s) {
     b_contribute(b, 1, batch_back(b, s, 1, g));
 }
 
-term jvp_solve(builder *b, const rule_site *s) {
-    bool vectors = right_vector(b, s);
+static term jvp_solution(builder *b, const rule_site *s, op_id op) {
+    bool vectors = right_vector(b, s), upper = s->attrs->reversed;
     term da = s->tangent[0], right = s->tangent[1];
     if (right != TERM_NONE && vectors) right = column(b, right);
     if (da != TERM_NONE) {
-        term t = b_matmul(b, da, vectors ? column(b, s->out) : s->out);
+        term x = vectors ? column(b, s->out) : s->out;
+        term t = b_matmul(b, triangle(b, op, da, upper), x);
         right = right == TERM_NONE ? b_neg(b, t) : b_sub(b, right, t);
     }
     if (right == TERM_NONE) return TERM_NONE;
-    term x = b_binary(b, OP_solve, s->in[0], right);
+    term x = solve(b, op, s->in[0], right, upper);
     return vectors ? vector(b, x) : x;
+}
+
+void vjp_solve(builder *b, const rule_site *s) {
+    vjp_solution(b, s, OP_solve);
+}
+
+term jvp_solve(builder *b, const rule_site *s) {
+    return jvp_solution(b, s, OP_solve);
+}
+
+void vjp_solve_triangular(builder *b, const rule_site *s) {
+    vjp_solution(b, s, OP_solve_triangular);
+}
+
+term jvp_solve_triangular(builder *b, const rule_site *s) {
+    return jvp_solution(b, s, OP_solve_triangular);
+}
+
+void vjp_triangle(builder *b, const rule_site *s) {
+    if (s->wants[0]) b_contribute(b, 0, b_perform(b, OP_triangle, s->attrs, 1, &s->d));
+}
+
+/* ---- the Cholesky factor ---- */
+
+static term half(builder *b, term t) {
+    return b_mul(b, t, b_number(b, t, 0.5));
+}
+
+/* (t + its transpose) / 2 */
+static term symmetric(builder *b, term t) {
+    return half(b, b_add(b, t, b_swap_last(b, t)));
+}
+
+/* The lower triangle with half of the diagonal. */
+static term half_triangle(builder *b, term t) {
+    term below = b_perform(b, OP_triangle, &(op_attrs){.lo = {-1}}, 1, &t);
+    return half(b, b_add(b, b_perform(b, OP_triangle, NULL, 1, &t), below));
+}
+
+/* The transpose of inverse(l) @ t @ transpose(inverse(l)), l lower triangular, or upper. */
+static term whitened(builder *b, term l, term t, bool upper) {
+    term x = solve(b, OP_solve_triangular, l, t, upper);
+    return solve(b, OP_solve_triangular, l, b_swap_last(b, x), upper);
+}
+
+/* Of a matrix that is symmetric: entries that are not read share with those that are. */
+void vjp_cholesky(builder *b, const rule_site *s) {
+    if (!s->wants[0]) return;
+    term turned = b_swap_last(b, s->out);
+    term t = half_triangle(b, b_matmul(b, turned, s->d));
+    b_contribute(b, 0, symmetric(b, whitened(b, turned, t, true)));
+}
+
+term jvp_cholesky(builder *b, const rule_site *s) {
+    if (s->tangent[0] == TERM_NONE) return TERM_NONE;
+    term t = whitened(b, s->out, symmetric(b, s->tangent[0]), false);
+    return b_matmul(b, s->out, half_triangle(b, t));
 }

@@ -28,6 +28,7 @@ typedef enum policy_kind {
 typedef struct policy {
     policy_kind kind;
     uint64_t every, slots, bytes;
+    const char *disk;       /* SLOTS, BYTES: the folder that states go to; NULL: memory (checkpoint.c) */
     bool known;             /* the trip count is `trips`: plan offline */
     uint64_t trips;
 } policy;

@@ -66,6 +66,7 @@ typedef struct loop_policy {
     code *amount;               /* k or slots; NULL: the policy needs none */
     code *bytes;                /* memory given as an expression; NULL: byte_count */
     int64_t byte_count;
+    const char *disk;           /* folder for the states; NULL: memory */
     span where;
 } loop_policy;
 

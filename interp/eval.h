@@ -48,6 +48,8 @@ bool eval_composite(evaluator *ev, value *frame, const code *n, value *out) MUST
 bool eval_effect(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
 
 /* ---- helpers ---- */
+/* K0701 where the run forbids files. what: the builtin or option that wants one. */
+bool eval_files_allowed(evaluator *ev, span where, const char *what) MUST_CHECK;
 /* Runs the steps of a block (not its tail). */
 bool eval_steps(evaluator *ev, value *frame, const code *block) MUST_CHECK;
 /* Puts v, taken over, where the binding says. */

@@ -50,7 +50,7 @@ static bool eval_assert(evaluator *ev, value *frame, const code *n) {
 
 /* ---- files ---- */
 
-static bool files_allowed(evaluator *ev, span where, const char *what) {
+bool eval_files_allowed(evaluator *ev, span where, const char *what) {
     if (!ev->options->no_files) return true;
     error_set(&ev->c->err, ERROR_K0701, where, "`%s` is refused: files are forbidden for this run", what);
     error_help(&ev->c->err, "run without --no-files if you trust the program");
@@ -69,7 +69,7 @@ static bool load_path(evaluator *ev, const char *path, text *out) {
 }
 
 static bool eval_load(evaluator *ev, const code *n, value *out) {
-    if (!files_allowed(ev, n->where, "load")) return false;
+    if (!eval_files_allowed(ev, n->where, "load")) return false;
     text path;
     text_init(&path, ev->c);
     bool ok = load_path(ev, n->u.file.path, &path) &&
@@ -89,7 +89,7 @@ static bool eval_load(evaluator *ev, const code *n, value *out) {
 
 static bool eval_save(evaluator *ev, value *frame, const code *n) {
     value v;
-    if (!files_allowed(ev, n->where, "save")) return false;
+    if (!eval_files_allowed(ev, n->where, "save")) return false;
     if (!eval(ev, frame, n->u.file.value, &v)) return false;
     bool ok = npy_save(ev->c, n->u.file.path, &v, n->where);
     value_release(ev->c, v);

@@ -136,7 +136,8 @@ static bool policy_of(evaluator *ev, value *frame, const code *n, const value *c
     if (own == NULL) {
         *p = ev->options->checkpoint;
     } else {
-        *p = (policy){.kind = (policy_kind)own->kind, .bytes = (uint64_t)own->byte_count};
+        *p = (policy){.kind = (policy_kind)own->kind, .bytes = (uint64_t)own->byte_count, .disk = own->disk};
+        if (own->disk != NULL && !eval_files_allowed(ev, own->where, "disk")) return false;
         uint64_t *amount = p->kind == POLICY_SLOTS ? &p->slots : &p->every;
         if (own->amount != NULL && !positive(ev, frame, own->amount, own->where, amount)) return false;
         if (own->bytes != NULL && !positive(ev, frame, own->bytes, own->where, &p->bytes)) return false;

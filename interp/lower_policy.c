@@ -17,6 +17,7 @@ static void lower_option(fn_scope *s, const decorator_option *o, loop_policy *p)
         if (!o->is_bytes) p->bytes = lower_expr(s, o->value);
         return;
     } else {
+        if (strcmp(o->name, "disk") == 0) p->disk = o->value->u.string.bytes;
         return;
     }
     if (!o->is_auto) p->amount = lower_expr(s, o->value);

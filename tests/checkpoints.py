@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 POLICIES = ["k=1", "k=2", "k=3", "k=7", "k=50", "k=auto", "slots=1", "slots=2", "slots=3", "slots=9",
-            "memory=4KiB", "memory=16KiB", "memory=8MiB"]
+            "memory=64KiB", "memory=200KiB", "memory=8MiB", 'slots=4, disk="/tmp"']
 VARIANTS = 6
 
 
