@@ -18,16 +18,19 @@ SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=un
 LIBS     := -lsleef -lz -lm -lpthread -ldl
 PYTHON    = $(shell command -v /usr/bin/python3 || command -v python3)
 EXAMPLE  := examples/digits.kina
+drawn    := all,auto,slots=10,slots=5,slots=20,slots=40,memory=8MiB,memory=2MiB,memory=4MiB,memory=16MiB,memory=32MiB
 
 library  := $(patsubst %.c,$B/obj/%.o,$(wildcard runtime/*.c kernels/*.c ad/*.c interp/*.c))
 tools    := $(patsubst %.c,$B/obj/%.o,$(wildcard interp/tools/*.c))
 units    := $(patsubst %.c,$B/obj/%.o,$(wildcard tests/unit/*.c))
 programs := $(patsubst tests/%.c,$B/tests/%,$(wildcard tests/*.c))
-sources   = $(wildcard runtime/*.c kernels/*.c ad/*.c interp/*.c interp/tools/*.c tests/*.c tests/unit/*.c)
-headers   = $(wildcard runtime/*.h kernels/*.h ad/*.h interp/*.h interp/tools/*.h tests/*.h tests/unit/*.h)
+bench    := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/*.c)) $(filter-out %/main.o,$(tools))
+folders  := runtime kernels ad interp interp/tools bench tests tests/unit
+sources   = $(wildcard $(addsuffix /*.c,$(folders)))
+headers   = $(wildcard $(addsuffix /*.h,$(folders)))
 build     = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all tests run test deps peers lint format layers mutants clean help FORCE
+.PHONY: all tests run test deps peers bench bench-plots lint format layers mutants clean help FORCE
 .DELETE_ON_ERROR:
 
 all: $B/kina-interp      ## build the interpreter, build/kina-interp (the default)
@@ -48,6 +51,13 @@ deps:                    ## install what building and testing need, from Debian'
 
 peers:                   ## install what only cross-checks need: PyTorch
 	@sh tests/install.sh build test peers
+
+bench: $B/kina-bench     ## build the benchmarks, build/kina-bench (its --help lists them)
+
+bench-plots:             ## measure checkpoint policies and draw the pictures of docs/checkpointing.md
+	@sh tests/install.sh build plots
+	@$(build) $B/kina-bench
+	$B/kina-bench checkpoint --n 1000 --k sweep --policies $(drawn) --plot docs/checkpointing.svg --plot-each
 
 lint:                    ## clang-tidy and cppcheck; any finding fails
 	@sh tests/install.sh build test lint
@@ -73,16 +83,19 @@ clean:                   ## remove build/
 	rm -rf build
 
 help:                    ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
 
 # ---- what is built ----
 
 $B/kina-interp: $(tools) $B/libkina.a
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
 
-$B/libkina.a: $(library)
+$B/kina-bench: $(bench) $B/libkina.a
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+
+$B/libkina.a: $(library) $B/members
 	@rm -f $@
-	@echo "ar qcs $@"; ar qcs $@ $^
+	@echo "ar qcs $@"; ar qcs $@ $(library)
 
 $B/tests/unit: $(units) $B/libkina.a
 	@mkdir -p $(@D)
@@ -107,6 +120,8 @@ $B/obj/tests/unit/main.o: $B/suites.def
 write_if_new = @mkdir -p $(@D); printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) >$@
 $B/flags: FORCE
 	$(call write_if_new,'$(CC) $(ALL_CFLAGS)')
+$B/members: FORCE
+	$(call write_if_new,$(library))
 $B/version: FORCE
 	$(call write_if_new,"$$(git describe --always --dirty 2>/dev/null || echo unknown)")
 $B/suites.def: FORCE
@@ -117,4 +132,4 @@ $B/headers: tests/install.sh
 	@sh tests/install.sh --check build
 	@mkdir -p $(@D) && touch $@
 
--include $(patsubst %.o,%.d,$(library) $(tools) $(units)) $(patsubst $B/tests/%,$B/obj/tests/%.d,$(programs))
+-include $(patsubst %.o,%.d,$(library) $(tools) $(units) $(bench)) $(patsubst $B/tests/%,$B/obj/tests/%.d,$(programs))

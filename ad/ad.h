@@ -62,10 +62,8 @@ void forward_abandon(context *c, forward_scope *s);
 
 /* True when a reverse handler sees what is performed now: the calls below do nothing otherwise. */
 static inline bool ad_recording(const context *c) { return c->top->recorders > 0; }
-/* True while any handler is. */
-static inline bool ad_handling(const context *c) {
-    return c->tape != NULL && c->tape->depth + c->tape->forward_depth > 0;
-}
+/* True when any handler does. (Handlers further in may be live and see nothing: in a condition, in a sweep.) */
+static inline bool ad_handling(const context *c) { return c->top->outer != NULL; }
 /* The live reverse handlers for which one of the values is active. */
 uint8_t ad_active(const context *c, const value *const *values, int count);
 

@@ -77,6 +77,7 @@ static checkpointed *checkpoint_new(context *c, const policy *p, loop_body body,
     bool ok = l->floating != NULL && l->init != NULL && schedule_open(&l->schedule, c, p) &&
               (p->disk == NULL || spill_open(c, &l->disk, p->disk, where));
     if (!ok) {
+        if (c->err.where.end == 0) c->err.where = where;
         checkpoint_close(c, l);
         return NULL;
     }
@@ -308,9 +309,15 @@ static bool tape_ahead(context *c, checkpointed *l, uint64_t i) {
     return true;
 }
 
+/* A schedule knows no places. */
+static bool at_loop(context *c, const checkpointed *l, bool ok) {
+    if (!ok && c->err.where.end == 0) c->err.where = l->where;
+    return ok;
+}
+
 static bool forward_one(context *c, checkpointed *l, uint64_t i) {
     forward_order order;
-    if (!schedule_forward(&l->schedule, i, &order)) return false;
+    if (!at_loop(c, l, schedule_forward(&l->schedule, i, &order))) return false;
     if (l->dual) order.tape = false;
     uint64_t demoted = order.tape ? order.demote : i;
     if (!demote(c, l, demoted, i)) return false;
@@ -343,13 +350,14 @@ static bool forward_first(context *c, checkpointed *l) {
     uint32_t place = 0;
     bool inside = t->trail_mode == TRAIL_WRITE;
     if (inside && !ad_hold_trips(c, &place)) return false;
+    trail *outer = t->trail; /* paused, where this is part of a condition */
     if (!inside) {
         t->trail = l->trail;
         t->trail_mode = TRAIL_WRITE;
     }
     bool ok = forward(c, l);
     if (!inside) {
-        t->trail = NULL;
+        t->trail = outer;
         t->trail_mode = TRAIL_OFF;
     }
     return ok && (!inside || ad_keep_trips(c, place, l->trips));

@@ -76,7 +76,10 @@ static bool sweep_taped(sweep *s, checkpointed *l) {
         *slot = l->adjoint[j];
         l->adjoint[j] = value_none();
     }
+    uint32_t dead_from = s->dead_from;
+    s->dead_from = UINT32_MAX; /* what is dead in one piece says nothing of the next */
     if (!sweep_down(s, run->last, run->body)) return false;
+    s->dead_from = dead_from;
     for (int j = 0; j < l->floats; j++) {
         if (!sweep_zero_if_absent(s, run->from[j])) return false;
         value *slot = sweep_adjoint(s, run->from[j]);

@@ -39,7 +39,8 @@ bool forward_enter(context *c, forward_scope *s) {
     tape *t = tape_of(c);
     if (t == NULL) return false;
     *s = (forward_scope){
-        .h = {.outer = c->top, .recorders = c->top->recorders, .perform = forward_perform,
+        .h = {.outer = c->top, .recorders = c->top->recorders,
+              .pushers = c->top->pushers + 1, .perform = forward_perform,
               .custom = forward_custom},
         .base = tape_top(t),
     };
@@ -225,7 +226,12 @@ static bool forward_custom(context *c, handler *h, const custom_call *call, valu
     if (call->jvp.kind == VALUE_NONE) {
         ok = custom_refuse(c, call, "forwardMode", "@jvp");
     } else {
-        ok = apply_rule(c, s, call, &tangent) && keep_tangent(c, s, tangent, call->where, out);
+        ok = apply_rule(c, s, call, &tangent);
+        if (ok && !custom_same_shape(c, &tangent, out, "tangent", call->where)) {
+            value_release(c, tangent);
+            ok = false;
+        }
+        ok = ok && keep_tangent(c, s, tangent, call->where, out);
     }
     if (!ok) value_release(c, *out);
     return ok;
@@ -240,13 +246,13 @@ void forward_abandon(context *c, forward_scope *s) {
     give_back(c, s->tangent, s->capacity * sizeof *s->tangent);
     s->tangent = NULL;
     s->capacity = 0;
-    if (!ad_handling(c)) tape_truncate(c->tape, s->base);
+    if (s->h.outer->outer == NULL) tape_truncate(c->tape, s->base);
 }
 
 bool forward_leave(context *c, forward_scope *s, value *primal, span where, value *tangent) {
     bool ok = tangent_or_zeros(c, s, primal, where, tangent);
     forward_abandon(c, s);
-    if (ok && !ad_handling(c)) primal->index = 0;
+    if (ok && s->h.outer->outer == NULL) primal->index = 0;
     return ok;
 }
 

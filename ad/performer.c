@@ -14,10 +14,21 @@ static term fail(performer *p) {
     return TERM_NONE;
 }
 
+/* A concat of many parts makes a term for each. */
+static bool widen(performer *p) {
+    int wider = 4 * p->room;
+    performed *grown = take(p->b.c, (size_t)wider * sizeof *grown);
+    if (grown == NULL) return false;
+    memcpy(grown, p->term, (size_t)p->count * sizeof *grown);
+    if (p->term != p->few) give_back(p->b.c, p->term, (size_t)p->room * sizeof *p->term);
+    p->term = grown;
+    p->room = wider;
+    return true;
+}
+
 static term place(performer *p, value v, bool owned, uint8_t ones) {
-    if (p->count == PERFORMER_TERMS) {
+    if (p->count == p->room && !widen(p)) {
         if (owned) value_release(p->b.c, v);
-        error_set(&p->b.c->err, ERROR_K0901, p->where, "a rule makes too many terms");
         return fail(p);
     }
     performed *t = &p->term[p->count];
@@ -125,6 +136,8 @@ void performer_init(performer *p, context *c) {
     p->at = NULL;
     p->where = (span){0, 0};
     p->count = 0;
+    p->room = PERFORMER_FEW;
+    p->term = p->few;
     p->sink = NULL;
     p->sink_into = NULL;
     p->self = NULL;
@@ -135,5 +148,8 @@ void performer_clear(performer *p) {
         if (p->term[i].owned) value_release(p->b.c, p->term[i].v);
     }
     p->count = 0;
+    if (p->term != p->few) give_back(p->b.c, p->term, (size_t)p->room * sizeof *p->term);
+    p->term = p->few;
+    p->room = PERFORMER_FEW;
     p->b.failed = false;
 }

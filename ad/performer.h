@@ -6,7 +6,7 @@
 #include "runtime/door.h"
 #include "runtime/value.h"
 
-enum { PERFORMER_TERMS = 96 };  /* more than any rule makes */
+enum { PERFORMER_FEW = 32 };    /* terms kept without asking for memory; more than most rules make */
 
 typedef struct performed {
     value v;
@@ -21,8 +21,9 @@ struct performer {
     builder b;                  /* first: rules see this */
     handler *at;                /* where ops are performed */
     span where;
-    int count;
-    performed term[PERFORMER_TERMS];
+    int count, room;
+    performed *term;            /* few, or taken */
+    performed few[PERFORMER_FEW];
     /* Where contributions go; NULL for a forward rule. v is borrowed, and may be reused when `spent`. */
     bool (*sink)(void *self, int k, const value *v, bool spent);
     bool (*sink_into)(void *self, int k, op_id op, const op_attrs *attrs, int n, const value *rest);

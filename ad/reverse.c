@@ -110,7 +110,8 @@ bool reverse_enter(context *c, reverse_scope *s) {
     if (t == NULL) return false;
     int slot = t->depth < TAPE_HANDLERS ? t->depth : TAPE_HANDLERS - 1;
     *s = (reverse_scope){
-        .h = {.outer = c->top, .recorders = c->top->recorders + 1, .perform = reverse_perform,
+        .h = {.outer = c->top, .recorders = c->top->recorders + 1,
+              .pushers = c->top->pushers, .perform = reverse_perform,
               .custom = reverse_custom},
         .mark = tape_top(t),
         .body = tape_top(t),
@@ -150,9 +151,9 @@ static void take_off(context *c, reverse_scope *s) {
     c->tape->depth--;
 }
 
-/* With no handler left nothing can refer to the records any more. */
+/* With no handler outside nothing can refer to the records any more. */
 static void forget(context *c, reverse_scope *s) {
-    if (!ad_handling(c)) tape_truncate(c->tape, s->mark);
+    if (s->alone) tape_truncate(c->tape, s->mark);
 }
 
 void reverse_abandon(context *c, reverse_scope *s) {
@@ -168,7 +169,7 @@ bool reverse_leave(context *c, reverse_scope *s, value *primal, const value *see
     bool ok = sweep_run(c, s, primal, seed, parameter, count, where, gradients);
     c->tape->depth--;
     forget(c, s);
-    if (!ad_handling(c)) primal->index = 0;
+    if (s->alone) primal->index = 0;
     if (outermost) c->stats.seconds_backward += (double)(monotonic_nanoseconds() - start) * 1e-9;
     return ok;
 }

@@ -177,12 +177,14 @@ static uint8_t result_ones(op_id op, const op_attrs *a, int n, const op_type *in
     case CLASS_SCAN:
     case CLASS_CUMULATE:
     case CLASS_CUMULATE_FLOAT:
+    case CLASS_ORDER:
     case CLASS_SLICE_ADD:
     case CLASS_SCATTER:
     case CLASS_SCATTER_ALONG:
     case CLASS_ONE_HOT:
     case CLASS_MATMUL_ADD:
     case CLASS_MATRIX:
+    case CLASS_MATRIX_PAIR:
     case CLASS_TRIANGLE:
     case CLASS_FULL_LIKE: return ones[0];
     case CLASS_BINARY:
@@ -205,6 +207,7 @@ static uint8_t result_ones(op_id op, const op_attrs *a, int n, const op_type *in
     case CLASS_PERMUTE: return permute_ones(a, &in[0], ones[0]);
     case CLASS_EXPAND: return with(ones[0], a->axis, 1, 1);
     case CLASS_SQUEEZE: return without(ones[0], (uint8_t)(1u << a->axis), in[0].rank);
+    case CLASS_TOP_K: return (uint8_t)(ones[0] & ~(1u << a->axis));
     case CLASS_CONCAT: return concat_ones(a, n, ones);
     case CLASS_SLICE: return slice_ones(a, &in[0], ones[0]);
     case CLASS_TAKE:
@@ -213,6 +216,10 @@ static uint8_t result_ones(op_id op, const op_attrs *a, int n, const op_type *in
     case CLASS_TAKE_ALONG: return take_along_ones(a, ones);
     case CLASS_MATMUL:
     case CLASS_SOLVE: return matmul_ones(in, ones, out);
+    case CLASS_DETERMINANT: return (uint8_t)(ones[0] & ((1u << out->rank) - 1));
+    case CLASS_CONV: return (uint8_t)((ones[0] & 1) | (ones[1] & 1) << 1);
+    case CLASS_CONV_INPUT_GRAD:
+    case CLASS_CONV_WEIGHT_GRAD: return a->ones[2];
     case CLASS_FULL:
     case CLASS_ARANGE:
     case CLASS_EYE:

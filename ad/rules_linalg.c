@@ -1,7 +1,9 @@
 /* Rules of linear algebra, written as further calls of it.
  *
  * With y = inv(a): dy = -y da y. With x = solve(a, b): a dx = db - da x. A right-hand side that is
- * a vector becomes a matrix of one column, so that no batch axis is taken for its rows. */
+ * a vector becomes a matrix of one column, so that no batch axis is taken for its rows. The slope
+ * of a determinant is its cofactors, which are an op of their own because they exist where no
+ * inverse does. */
 #include "ad/rules.h"
 
 static int rank_of(builder *b, term x) {
@@ -150,4 +152,82 @@ term jvp_cholesky(builder *b, const rule_site *s) {
     if (s->tangent[0] == TERM_NONE) return TERM_NONE;
     term t = whitened(b, s->out, symmetric(b, s->tangent[0]), false);
     return b_matmul(b, s->out, half_triangle(b, t));
+}
+
+/* ---- determinants ---- */
+
+/* A number for each matrix as a matrix of one element. */
+static term single(builder *b, term x) {
+    return column(b, column(b, x));
+}
+
+/* The sum of x * y over each matrix. */
+static term inner(builder *b, term x, term y, bool keepdims) {
+    int rank = rank_of(b, x);
+    if (rank < 2) return TERM_NONE;
+    return b_sum(b, b_mul(b, x, y), (uint8_t)(3u << (rank - 2)), keepdims);
+}
+
+static term inverse_turned(builder *b, term a) {
+    return b_swap_last(b, b_unary(b, OP_inv, a));
+}
+
+void vjp_det(builder *b, const rule_site *s) {
+    if (!s->wants[0]) return;
+    term slope = b_unary(b, OP_cofactor, s->in[0]);
+    b_contribute(b, 0, b_mul(b, single(b, s->d), slope));
+}
+
+term jvp_det(builder *b, const rule_site *s) {
+    if (s->tangent[0] == TERM_NONE) return TERM_NONE;
+    return inner(b, b_unary(b, OP_cofactor, s->in[0]), s->tangent[0], false);
+}
+
+void vjp_logdet(builder *b, const rule_site *s) {
+    if (!s->wants[0]) return;
+    b_contribute(b, 0, b_mul(b, single(b, s->d), inverse_turned(b, s->in[0])));
+}
+
+term jvp_logdet(builder *b, const rule_site *s) {
+    if (s->tangent[0] == TERM_NONE) return TERM_NONE;
+    return inner(b, inverse_turned(b, s->in[0]), s->tangent[0], false);
+}
+
+/* The second derivative of a determinant is symmetric, so that it serves both directions. */
+void vjp_cofactor(builder *b, const rule_site *s) {
+    if (s->wants[0]) b_contribute(b, 0, b_binary(b, OP_cofactor_slope, s->in[0], s->d));
+}
+
+term jvp_cofactor(builder *b, const rule_site *s) {
+    if (s->tangent[0] == TERM_NONE) return TERM_NONE;
+    return b_binary(b, OP_cofactor_slope, s->in[0], s->tangent[0]);
+}
+
+/* The third derivative of det(a) along h and t, with y the inverse and c the cofactors:
+ *   c (tr(yh) tr(yt) - tr(yh yt)) + (y (det(a) (h y t + t y h) - h tr(ct') - t tr(ch')) y)'
+ * where det(a) tr(yh) = tr(c h'). */
+static term third(builder *b, term a, term h, term t) {
+    term y = b_unary(b, OP_inv, a), c = b_unary(b, OP_cofactor, a);
+    term det = single(b, b_unary(b, OP_det, a));
+    term yh = b_matmul(b, y, h), yt = b_matmul(b, y, t), turned = b_swap_last(b, y);
+    term both = inner(b, yh, b_swap_last(b, yt), true);
+    term scale = b_sub(b, b_mul(b, inner(b, turned, h, true), inner(b, turned, t, true)), both);
+    term middle = b_mul(b, det, b_add(b, b_matmul(b, h, yt), b_matmul(b, t, yh)));
+    middle = b_sub(b, middle, b_mul(b, h, inner(b, c, t, true)));
+    middle = b_sub(b, middle, b_mul(b, t, inner(b, c, h, true)));
+    term rest = b_matmul(b, b_matmul(b, y, middle), y);
+    return b_add(b, b_mul(b, c, scale), b_swap_last(b, rest));
+}
+
+void vjp_cofactor_slope(builder *b, const rule_site *s) {
+    if (s->wants[0]) b_contribute(b, 0, third(b, s->in[0], s->in[1], s->d));
+    if (s->wants[1]) b_contribute(b, 1, b_binary(b, OP_cofactor_slope, s->in[0], s->d));
+}
+
+term jvp_cofactor_slope(builder *b, const rule_site *s) {
+    term da = s->tangent[0], dh = s->tangent[1], t = TERM_NONE;
+    if (da != TERM_NONE) t = third(b, s->in[0], s->in[1], da);
+    if (dh == TERM_NONE) return t;
+    dh = b_binary(b, OP_cofactor_slope, s->in[0], dh);
+    return t == TERM_NONE ? dh : b_add(b, t, dh);
 }

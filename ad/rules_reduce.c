@@ -47,13 +47,17 @@ static term scan(builder *b, term x, term y, int axis, bool reversed) {
     return b_perform(b, OP_scan_linear, &attrs, 2, (term[]){x, y});
 }
 
+/* 1 at the first entry along axis (the last when reversed), else 0. */
+static term start_of(builder *b, term x, int axis, bool reversed) {
+    term ones = b_perform(b, OP_full_like, NULL, 2, (term[]){x, b_number(b, x, 1.0)});
+    return b_sub(b, ones, shift(b, ones, axis, reversed ? -1 : 1));
+}
+
 /* The products of the entries before each one along axis (after each one when reversed): a
  * recurrence that starts from a 1 at the end where nothing comes in. */
 static term products_before(builder *b, term x, int axis, bool reversed) {
-    int64_t by = reversed ? -1 : 1;
-    term ones = b_perform(b, OP_full_like, NULL, 2, (term[]){x, b_number(b, x, 1.0)});
-    term start = b_sub(b, ones, shift(b, ones, axis, by));
-    return scan(b, shift(b, x, axis, by), start, axis, reversed);
+    term start = start_of(b, x, axis, reversed);
+    return scan(b, shift(b, x, axis, reversed ? -1 : 1), start, axis, reversed);
 }
 
 /* The product of all others, which no division by the entry itself can tell where one is 0. */
@@ -154,6 +158,63 @@ void vjp_cumsum(builder *b, const rule_site *s) {
     if (!s->wants[0]) return;
     op_attrs attrs = {.axis = s->attrs->axis, .reversed = !s->attrs->reversed};
     b_contribute(b, 0, b_perform(b, OP_cumsum, &attrs, 1, &s->d));
+}
+
+/* The product of the entries before each one. */
+static term product_before(builder *b, const rule_site *s) {
+    int axis = s->attrs->axis;
+    return b_add(b, shift(b, s->out, axis, 1), start_of(b, s->out, axis, false));
+}
+
+/* Each cotangent travels back over the factors between: no division, so that zeros do no harm. */
+void vjp_cumprod(builder *b, const rule_site *s) {
+    if (!s->wants[0]) return;
+    int axis = s->attrs->axis;
+    term later = scan(b, shift(b, s->in[0], axis, -1), s->d, axis, true);
+    b_contribute(b, 0, b_mul(b, product_before(b, s), later));
+}
+
+term jvp_cumprod(builder *b, const rule_site *s) {
+    if (s->tangent[0] == TERM_NONE) return TERM_NONE;
+    term t = b_mul(b, s->tangent[0], product_before(b, s));
+    return scan(b, s->in[0], t, s->attrs->axis, false);
+}
+
+static term is_dead(builder *b, term y) {
+    return b_binary(b, OP_eq, y, b_number(b, y, -__builtin_inf()));
+}
+
+/* exp(earlier - later) of neighbouring results, at most 1. Where the earlier one is -inf, or absent
+ * at the end (`edge` is 1 there), the arguments are guarded; nothing depends on the result then. */
+static term decay(builder *b, term earlier, term later, term edge) {
+    term zero = b_number(b, earlier, 0.0);
+    term none = b_binary(b, OP_or, is_dead(b, earlier), b_binary(b, OP_ne, edge, zero));
+    term from = b_where(b, none, zero, earlier), to = b_where(b, none, zero, later);
+    return b_unary(b, OP_exp, b_sub(b, from, to));
+}
+
+/* exp(x - y), 0 where y is -inf. */
+static term share(builder *b, const rule_site *s) {
+    term y = b_where(b, is_dead(b, s->out), b_number(b, s->out, 0.0), s->out);
+    return b_unary(b, OP_exp, b_sub(b, s->in[0], y));
+}
+
+/* With y the result: dx[i] = exp(x[i] - y[i]) * sum over j >= i of exp(y[i] - y[j]) * d[j], a sum in
+ * which every factor is at most 1. */
+void vjp_logcumsumexp(builder *b, const rule_site *s) {
+    if (!s->wants[0]) return;
+    int axis = s->attrs->axis;
+    term edge = start_of(b, s->out, axis, true);
+    term factor = decay(b, s->out, shift(b, s->out, axis, -1), edge);
+    b_contribute(b, 0, b_mul(b, share(b, s), scan(b, factor, s->d, axis, true)));
+}
+
+term jvp_logcumsumexp(builder *b, const rule_site *s) {
+    if (s->tangent[0] == TERM_NONE) return TERM_NONE;
+    int axis = s->attrs->axis;
+    term edge = start_of(b, s->out, axis, false);
+    term factor = decay(b, shift(b, s->out, axis, 1), s->out, edge);
+    return scan(b, factor, b_mul(b, s->tangent[0], share(b, s)), axis, false);
 }
 
 /* Where the recurrence looks back: one entry to the front, or to the end when reversed. */

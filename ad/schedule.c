@@ -1,4 +1,5 @@
-/* The face of the checkpoint schedules: opening, closing and handing each question to its policy. */
+/* The face of the checkpoint schedules: opening, closing and handing each question to its policy.
+ */
 #include "ad/schedule_policy.h"
 
 bool positions_push(context *c, positions *p, uint64_t position) {

@@ -1,9 +1,9 @@
-/* Binomial checkpointing (Griewank and Walther 2000) in closed form, so that a plan for 10^9 iterations needs
- * neither a table nor a recursion.
+/* Binomial checkpointing (Griewank and Walther 2000) in closed form, so that a plan for 10^9
+ * iterations needs neither a table nor a recursion.
  *
- * beta(s, r) = C(s + r, s) iterations can be reversed with s states when no iteration is advanced over more than
- * r times. With r the least number for which beta(s, r) >= n, the least number of advances in all is
- * t(n, s) = r n - beta(s + 1, r - 1). */
+ * beta(s, r) = C(s + r, s) iterations can be reversed with s states when no iteration is advanced
+ * over more than r times. With r the least number for which beta(s, r) >= n, the least number of
+ * advances in all is t(n, s) = r n - beta(s + 1, r - 1). */
 #include "ad/schedule_policy.h"
 
 #include <math.h>
@@ -16,7 +16,8 @@ typedef struct repetitions {
     wide beta, before, before_that;
 } repetitions;
 
-/* With two states beta is quadratic in r and r may be large, so a square root replaces the search. */
+/* With two states beta is quadratic in r and r may be large, so a square root replaces the search.
+ */
 static uint64_t repetitions_of_two(uint64_t n) {
     uint64_t r = (uint64_t)sqrt(2.0 * (double)n);
     while (r > 0 && (wide)(r + 1) * r / 2 >= n) r--;
@@ -35,8 +36,8 @@ static repetitions repetitions_for(uint64_t n, uint64_t slots) {
         found.r++;
         found.before_that = found.before;
         found.before = found.beta;
-        /* Exact: C(s + r, r) = C(s + r - 1, r - 1) (s + r) / r. The product of two numbers below 2^64 + 2^64
-         * fits because the factor beta is below n. */
+        /* Exact: C(s + r, r) = C(s + r - 1, r - 1) (s + r) / r. The product of two numbers below
+         * 2^64 + 2^64 fits because the factor beta is below n. */
         found.beta = found.before * ((wide)slots + found.r) / found.r;
     }
     return found;
@@ -62,10 +63,10 @@ uint64_t schedule_binomial_advances(uint64_t n, uint64_t slots) {
 }
 
 uint64_t schedule_binomial_split(uint64_t n, uint64_t slots) {
-    /* Any distance in an interval is optimal: the piece before the new state must not need more than r - 1
-     * repetitions, the piece after it not more than r with one state fewer, and neither may be so short that
-     * it wastes one. The upper end is taken: it keeps the fewest states early on. beta(s - 1, r) is by
-     * Pascal's rule beta(s, r) - beta(s, r - 1). */
+    /* Any distance in an interval is optimal: the piece before the new state must not need more
+     * than r - 1 repetitions, the piece after it not more than r with one state fewer, and neither
+     * may be so short that it wastes one. The upper end is taken: it keeps the fewest states early
+     * on. beta(s - 1, r) is by Pascal's rule beta(s, r) - beta(s, r - 1). */
     repetitions of = repetitions_for(n, slots);
     wide far = of.before < n - 1 ? of.before : n - 1;
     wide short_of_end = (wide)n - (of.before - of.before_that);

@@ -1,34 +1,44 @@
 /* A budget of bytes for states and tapes together.
  *
- * Every iteration is recorded and its state kept while all of it fits, so a loop that fits runs once. After that the
- * recorded iterations are a window that ends at the present one, with kept states below it. A state inside the
- * window shares its buffers with the tape: m taped iterations cost m + 1 states and m tapes. Two states and a tape
- * are needed to tape a single iteration from a state in hand and are set aside; of the rest a kept state takes one
- * state, and a further iteration of the window one state and one tape.
+ * Every iteration is recorded and its state kept while all of it fits, so a loop that fits runs
+ * once. After that the recorded iterations are a window that ends at the present one, with kept
+ * states below it. A state inside the window shares its buffers with the tape: m taped iterations
+ * cost m + 1 states and m tapes. Two states and a tape are needed to tape a single iteration from a
+ * state in hand and are set aside; of the rest a kept state takes one state, and a further
+ * iteration of the window one state and one tape.
  *
- * With the trip count known the states go where schedule_mixed.c puts them. With it unknown, each time the window
- * no longer fits the cheapest of these is done, by the price of the backward sweep if the loop ended now:
- * moving the window on, which lengthens the segment before it; keeping the state at its beginning and moving on from
- * there; or dropping a state, with or without that. The backward sweep is again optimal for what is left. */
+ * With the trip count known the states go where schedule_mixed.c puts them. With it unknown, each
+ * time the window no longer fits the cheapest of these is done, by the price of the backward sweep
+ * if the loop ended now: moving the window on, which lengthens the segment before it; keeping the
+ * state at its beginning and moving on from there; or dropping a state, with or without that. The
+ * backward sweep is again optimal for what is left. */
 #include "ad/schedule_policy.h"
 
 struct bytes_state {
-    kept_states kept;       /* those below the window; their prices are by `model` */
-    uint64_t start, end;    /* the window of recorded iterations; all its states are kept */
-    bool planned;           /* the trip count is known and so far all went as planned */
-    bool taping;            /* planned: everything from the window on is taped */
-    uint64_t next;          /* planned: where the next state goes or the window begins */
-    bool in_hand;           /* the last backward order advanced to `hand` without keeping it */
+    kept_states kept;    /* those below the window; their prices are by `model` */
+    uint64_t start, end; /* the window of recorded iterations; all its states are kept */
+    bool planned;        /* the trip count is known and so far all went as planned */
+    bool taping;         /* planned: everything from the window on is taped */
+    uint64_t next;       /* planned: where the next state goes or the window begins */
+    bool in_hand;        /* the last backward order advanced to `hand` without keeping it */
     uint64_t hand;
 
-    size_t state, taped;    /* at present, at least 1: a kept state, one more iteration of the window */
-    size_t smallest;        /* the budget that the loop needs at least */
-    uint64_t free, depth;   /* beyond what is set aside, and how many states that is */
-    bool feasible;          /* the budget covers what is set aside */
-    mixed model;            /* by the sizes when it was made */
+    /* The sizes at present, none of them 0. */
+    size_t state, taped;  /* a kept state; one more iteration of the window */
+    size_t smallest;      /* the budget that the loop needs at least */
+    uint64_t free, depth; /* beyond what is set aside, and how many states that is */
+    bool feasible;        /* the budget covers what is set aside */
+    bool settled;         /* they were measured twice the same */
+    mixed model;          /* by the sizes when it was made */
     bool model_stale;
-    uint64_t model_made;    /* at this iteration */
+    uint64_t model_made; /* at this iteration */
 };
+
+/* A first iteration may cost more than those that follow, so a plan for a known trip count waits
+ * for two measurements that agree, but not for more iterations than this. Until then all is
+ * recorded, and the plan finds every state it wants.
+ */
+enum { SETTLING = 4 };
 
 bool schedule_bytes_open(schedule *s) {
     bytes_state *own = take_zeroed(s->c, sizeof *own);
@@ -59,31 +69,34 @@ void schedule_bytes_measure(schedule *s) {
     uint64_t free = feasible ? s->policy.bytes - aside : 0;
     bool lone = s->policy.known && s->policy.trips <= 1;
     own->smallest = lone ? aside : saturating_add(aside, state);
-    if (state != own->state || taped != own->taped || free != own->free) own->model_stale = true;
+    own->settled = state == own->state && taped == own->taped && free == own->free;
+    if (!own->settled) own->model_stale = true;
     own->state = state;
     own->taped = taped;
     own->feasible = feasible;
     own->free = free;
-    own->depth = free / state;
+    own->depth = mixed_depth(free, state);
 }
 
 static bool refuse(schedule *s) {
     size_t smallest = s->state->bytes->smallest;
     error_set(&s->c->err, ERROR_K0514, (span){0, 0},
-              "a budget of %llu bytes cannot hold one iteration of this loop, which takes at least %zu bytes",
+              "a budget of %llu bytes cannot hold one iteration of this loop, which takes at least "
+              "%zu bytes",
               (unsigned long long)s->policy.bytes, smallest);
     error_help(&s->c->err, "give it memory=%zu or more", smallest);
     return false;
 }
 
-/* How many iterations the window may have above `rows` kept states; none when these do not fit themselves. */
+/* How many iterations the window may have above `rows` kept states; none when these do not fit
+ * themselves. */
 static uint64_t window_room(const bytes_state *own, uint64_t rows) {
     return rows > own->depth ? 0 : 1 + (own->free - rows * own->state) / own->taped;
 }
 
-/* Makes the model anew when the sizes have changed; on the way forward not again before the loop is twice as long:
- * sizes that change all the time must not cost a table each time, and somewhat wrong prices still lead to a valid
- * schedule. */
+/* Makes the model anew when the sizes have changed; on the way forward not again before the loop is
+ * twice as long: sizes that change all the time must not cost a table each time, and somewhat wrong
+ * prices still lead to a valid schedule. */
 static bool prepare(schedule *s, uint64_t n, bool forward) {
     bytes_state *own = s->state->bytes;
     bool changed = false;
@@ -125,9 +138,9 @@ static bool move_window(schedule *s, uint64_t by, bool keep) {
 /* What can be done about a window of `length` iterations, one too many, and the price after it. */
 typedef struct remedy {
     uint64_t price;
-    size_t drop;            /* the kept state to drop first; 0: none */
-    bool keep;              /* the state at the window's beginning */
-    uint64_t by;            /* move the window on by so much */
+    size_t drop; /* the kept state to drop first; 0: none */
+    bool keep;   /* the state at the window's beginning */
+    uint64_t by; /* move the window on by so much */
 } remedy;
 
 static void consider(remedy *best, remedy other, bool even_if_equal) {
@@ -144,8 +157,8 @@ static remedy find_remedy(const bytes_state *own, uint64_t length) {
         best.price = kept_price(kept, own->start + best.by);
     }
     if (rows < own->depth) {
-        /* A new segment of one iteration gains nothing over a longer one, but one of two or more has room to grow
-         * at the least cost for a while, so it is preferred. */
+        /* A new segment of one iteration gains nothing over a longer one, but one of two or more
+         * has room to grow at the least cost for a while, so it is preferred. */
         uint64_t by = length - window_room(own, rows + 1);
         uint64_t kept_as_well = saturating_add(price, mixed_cost(&own->model, by, rows));
         consider(&best, (remedy){kept_as_well, 0, true, by}, by > 1 || rows == 0);
@@ -157,7 +170,8 @@ static remedy find_remedy(const bytes_state *own, uint64_t length) {
     if (length <= room_then) {
         consider(&best, (remedy){dropped, drop, false, 0}, false);
     } else {
-        uint64_t exchanged = saturating_add(dropped, mixed_cost(&own->model, length - room, rows - 1));
+        uint64_t exchanged =
+            saturating_add(dropped, mixed_cost(&own->model, length - room, rows - 1));
         consider(&best, (remedy){exchanged, drop, true, length - room}, false);
     }
     return best;
@@ -186,15 +200,17 @@ static bool forward_online(schedule *s, uint64_t i, forward_order *out) {
 
 /* ---- the trip count is known ---- */
 
-/* Moves the plan on to iteration i: keeps the states up to there that it names. What was recorded before there was a
- * plan serves as far as it agrees with it. False in *holds when the plan does not fit the sizes as they are now. */
+/* Moves the plan on to iteration i: keeps the states up to there that it names. What was recorded
+ * before there was a plan serves as far as it agrees with it. False in *holds when the plan does
+ * not fit the sizes as they are now. */
 static bool follow_plan(schedule *s, uint64_t i, bool *holds) {
     bytes_state *own = s->state->bytes;
     while (own->next <= i && !own->taping) {
         uint64_t rows = own->kept.at.count, here = own->next, left = s->policy.trips - here;
         own->taping = left <= window_room(own, rows);
         if (own->taping) return true;
-        *holds = rows < own->depth && rows < own->model.depth;
+        *holds = rows < own->depth && rows < own->model.depth &&
+                 left > mixed_capacity(&own->model, rows);
         if (!*holds) return true;
         if (!kept_push_priced(s->c, &own->kept, here)) return false;
         own->next = here + mixed_split(&own->model, left, rows);
@@ -210,13 +226,14 @@ static bool forward_planned(schedule *s, uint64_t i, forward_order *out, bool *h
     *holds = i < trips && rows <= own->depth;
     if (!*holds) return true;
     if (rows == 0 && trips <= window_room(own, 0)) own->taping = true;
+    bool waits = !own->settled && i < SETTLING && rows == 0 && i < window_room(own, 0);
     if (own->taping) {
         *holds = trips - own->start <= window_room(own, rows);
-    } else if (!prepare(s, trips, true) || !follow_plan(s, i, holds)) {
+    } else if (!waits && (!prepare(s, trips, true) || !follow_plan(s, i, holds))) {
         return false;
     }
     *out = (forward_order){.keep = true, .tape = true, .demote = own->start};
-    if (own->taping || !*holds) return true;
+    if (waits || own->taping || !*holds) return true;
     const positions *kept = &own->kept.at;
     *out = (forward_order){.keep = kept->at[kept->count - 1] == i, .demote = i};
     own->start = i + 1;
@@ -262,7 +279,7 @@ bool schedule_bytes_backward(schedule *s, uint64_t n, backward_order *out) {
         return true;
     }
     if (!drop_unwanted(s, n)) return false;
-    /* The window was recorded, unless the executor could not; its first state is there in any case. */
+    /* If the window could not be recorded, its first state is there nevertheless. */
     out->from = own->start;
     if (own->start < n) return true;
     uint64_t row = kept->count - 1, from = kept->at[row];

@@ -1,19 +1,23 @@
-/* The kept states of a schedule and, while the trip count is unknown, the price of doing without one of them.
+/* The kept states of a schedule and, while the trip count is unknown, the price of doing without
+ * one of them.
  *
- * A set of states is priced by what the backward sweep would cost if the loop ended now: a sum of one term for
- * each segment between two states, where the state in row j leaves its segment all the room that j states do not
- * take. Dropping a state joins two segments and moves every later one up a row. Only the segment behind the
- * newest state changes from one iteration to the next, so all the rest of the sums is kept: a question costs
- * O(1), a push O(1) and a removal O(states). */
+ * A set of states is priced by what the backward sweep would cost if the loop ended now: a sum of
+ * one term for each segment between two states, where the state in row j leaves its segment all the
+ * room that j states do not take. Dropping a state joins two segments and moves every later one up
+ * a row. Only the segment behind the newest state changes from one iteration to the next, so all
+ * the rest of the sums is kept: a question costs O(1), a push O(1) and a removal O(states). */
 #include "ad/schedule_policy.h"
 
-bool kept_push(context *c, kept_states *k, uint64_t state) { return positions_push(c, &k->at, state); }
+bool kept_push(context *c, kept_states *k, uint64_t state) {
+    return positions_push(c, &k->at, state);
+}
 
 static uint64_t cost_of(const kept_states *k, uint64_t length, uint64_t row) {
     return k->cost(k->model, length, row);
 }
 
-/* Prices the segment of state `index`, which is not the newest, and what dropping that state would do. */
+/* Prices the segment of state `index`, which is not the newest, and what dropping that state would
+ * do. */
 static void price_closed(kept_states *k, size_t index) {
     const uint64_t *at = k->at.at;
     segment *g = &k->segments[index];
@@ -35,7 +39,8 @@ static uint64_t price_joined(const kept_states *k, size_t index) {
 bool kept_push_priced(context *c, kept_states *k, uint64_t state) {
     if (!positions_push(c, &k->at, state)) return false;
     if (k->room < k->at.room) {
-        segment *wider = resize(c, k->segments, k->room * sizeof *wider, k->at.room * sizeof *wider);
+        segment *wider =
+            resize(c, k->segments, k->room * sizeof *wider, k->at.room * sizeof *wider);
         if (wider == NULL) return false;
         k->segments = wider;
         k->room = k->at.room;
@@ -48,7 +53,8 @@ bool kept_push_priced(context *c, kept_states *k, uint64_t state) {
         k->best_drop = 0;
         return true;
     }
-    /* The segment that has just been closed lies behind every state that could be dropped so far. */
+    /* The segment that has just been closed lies behind every state that could be dropped so far.
+     */
     k->best = saturating_add(k->best, k->segments[newest - 1].moved);
     uint64_t price = price_joined(k, newest - 1);
     if (price < k->best) {

@@ -1,32 +1,39 @@
-/* The cheapest way to reverse n iterations when kept states and tapes share one budget (the mixed schedules of
- * Maddison 2024, here for states and tapes of any size).
+/* The cheapest way to reverse n iterations when kept states and tapes share one budget (the mixed
+ * schedules of Maddison 2024, here for states and tapes of any size).
  *
- * Row j stands for the situation that j states are kept before the one in question, so that free - j state bytes
- * are left for it and for what comes after it. With C(j) the iterations that can be taped at once from there,
- *     E(n, j) = n                                              if n <= C(j)
- *     E(n, j) = min over i of  i + E(n - i, j + 1) + E(i, j)   otherwise: keep the state, advance i iterations
- * This counts executions, and taping only where everything up to the end can be taped loses nothing: a tape made
- * earlier would sit in memory while all that comes after it is reversed.
+ * Row j stands for the situation that j states are kept before the one in question, so that free -
+ * j state bytes are left for it and for what comes after it. With C(j) the iterations that can be
+ * taped at once from there, E(n, j) = n                                              if n <= C(j)
+ *     E(n, j) = min over i of  i + E(n - i, j + 1) + E(i, j)   otherwise: keep the state, advance i
+ * iterations This counts executions, and taping only where everything up to the end can be taped
+ * loses nothing: a tape made earlier would sit in memory while all that comes after it is reversed.
  *
- * Where a second run of an iteration is never followed by a third, a formula gives E: the states fill up, the
- * segment of row j being C(j) long, until the rest can be taped, and E = 2 n - C(states). Beyond that a table is
- * computed, and beyond the table the binomial schedule continues it. */
+ * Where a second run of an iteration is never followed by a third, a formula gives E: the states
+ * fill up, the segment of row j being C(j) long, until the rest can be taped, and E = 2 n -
+ * C(states). Beyond that a table is computed, and beyond the table the binomial schedule continues
+ * it. */
 #include "ad/schedule_policy.h"
 
 enum {
-    DEPTH_MAX = 65535,      /* more states than this are not planned for: one bounds the memory of a plan */
+    DEPTH_MAX =
+        65535, /* more states than this are not planned for: one bounds the memory of a plan */
     ROWS_MAX = 256,
-    ENTRIES_MAX = 1 << 18,  /* 1 MiB */
-    COLUMNS_MAX = 4096,
+    ENTRIES_MAX = 1 << 18, /* 1 MiB */
+    COLUMNS_MAX = 8192,
 };
 /* Two of these and a distance still fit; the dearest entry is below COLUMNS_MAX squared. */
 static const uint32_t INFEASIBLE = (uint32_t)1 << 30;
 static const uint64_t CAPACITY_MAX = (uint64_t)1 << 46; /* so that DEPTH_MAX of them can be added */
 
+uint64_t mixed_depth(uint64_t free, uint64_t state) {
+    uint64_t depth = free / state;
+    return depth < DEPTH_MAX ? depth : DEPTH_MAX;
+}
+
 void mixed_set(context *c, mixed *m, uint64_t free, uint64_t state, uint64_t taped) {
     mixed_close(c, m);
-    *m = (mixed){.free = free, .state = state, .taped = taped, .depth = free / state};
-    if (m->depth > DEPTH_MAX) m->depth = DEPTH_MAX;
+    *m = (mixed){.free = free, .state = state, .taped = taped};
+    m->depth = mixed_depth(free, state);
 }
 
 static void forget_reach(context *c, mixed *m) {
@@ -73,10 +80,12 @@ static uint64_t cost_in_reach(const mixed *m, uint64_t n, uint64_t row) {
 
 /* ---- the table ---- */
 
-/* The best distances for n lie near those for n - 1, which makes the search short. How near is not proved: with this
- * margin the table equalled the full recursion in 5.8 million entries, and half the margin missed it by one
- * execution in one of 10^5. */
-static uint64_t margin(uint64_t n) { return 32 + n / 64; }
+/* The best distances for n lie near those for n - 1, which makes the search short. How near is not
+ * proved: with this margin the table equalled the full recursion in 5.8 million entries, and half
+ * the margin missed it by one execution in one of 10^5. */
+static uint64_t margin(uint64_t n) {
+    return 32 + n / 64;
+}
 
 /* Where the best distances for one n begin and end. */
 typedef struct interval {
@@ -146,7 +155,8 @@ bool mixed_cover(context *c, mixed *m, uint64_t n, bool *changed) {
     if (m->depth >= ROWS_MAX) return true;
     uint64_t most = most_columns(m), columns = n + 1 < most ? n + 1 : most;
     if (columns <= m->columns) return true;
-    if (m->columns > 0 && columns < 2 * m->columns) columns = 2 * m->columns < most ? 2 * m->columns : most;
+    if (m->columns > 0 && columns < 2 * m->columns)
+        columns = 2 * m->columns < most ? 2 * m->columns : most;
     *changed = true;
     return fill_table(c, m, columns);
 }
@@ -158,11 +168,13 @@ static uint64_t cost_from_table(const mixed *m, uint64_t n, uint64_t row) {
     return cost >= INFEASIBLE ? UINT64_MAX : cost;
 }
 
-static bool in_table(const mixed *m, uint64_t n, uint64_t row) { return row < m->rows && n < m->columns; }
+static bool in_table(const mixed *m, uint64_t n, uint64_t row) {
+    return row < m->rows && n < m->columns;
+}
 
-/* Continues E from the last n at which it is known. Another iteration costs about what it costs a binomial
- * schedule with as many states, and up to one more the dearer a tape is: where a tape is no larger than a state,
- * every state that could be kept might as well be a tape. */
+/* Continues E from the last n at which it is known. Another iteration costs about what it costs a
+ * binomial schedule with as many states, and up to one more the dearer a tape is: where a tape is
+ * no larger than a state, every state that could be kept might as well be a tape. */
 static uint64_t cost_continued(const mixed *m, uint64_t n, uint64_t row) {
     uint64_t slots = m->depth - row, known = m->reach[row];
     if (m->table != NULL && row < m->rows && m->columns - 1 > known) known = m->columns - 1;
@@ -184,13 +196,17 @@ uint64_t mixed_cost(const void *model, uint64_t n, uint64_t row) {
 
 /* ---- splits ---- */
 
-/* Tries every distance for which both parts are in the table. */
-static uint64_t split_by_table(const mixed *m, uint64_t n, uint64_t row) {
-    uint64_t best = UINT64_MAX, distance = 0;
-    uint64_t last = n < m->columns ? n - 1 : m->columns - 1;
-    for (uint64_t i = n < m->columns ? 1 : n - m->columns + 1; i <= last; i++) {
-        uint64_t rest = cost_from_table(m, n - i, row + 1);
-        uint64_t cost = saturating_add(saturating_add(rest, i), cost_from_table(m, i, row));
+static uint64_t cost_of_split(const mixed *m, uint64_t n, uint64_t row, uint64_t distance) {
+    uint64_t rest = mixed_cost(m, n - distance, row + 1);
+    return saturating_add(saturating_add(rest, distance), mixed_cost(m, distance, row));
+}
+
+/* The greatest of the best distances in [first, last], `step` apart. */
+static uint64_t best_split(const mixed *m, uint64_t n, uint64_t row, uint64_t first, uint64_t last,
+                           uint64_t step) {
+    uint64_t best = UINT64_MAX, distance = first;
+    for (uint64_t i = first; i <= last; i += step) {
+        uint64_t cost = cost_of_split(m, n, row, i);
         if (cost > best) continue;
         best = cost;
         distance = i;
@@ -198,18 +214,33 @@ static uint64_t split_by_table(const mixed *m, uint64_t n, uint64_t row) {
     return distance;
 }
 
+/* Beyond the table the costs are close, not exact, so that a coarse search which then closes in is
+ * good enough. */
+static uint64_t split_by_search(const mixed *m, uint64_t n, uint64_t row, uint64_t most) {
+    uint64_t step = n / 64 + 1, distance = best_split(m, n, row, 1, most, step);
+    while (step > 1) {
+        uint64_t first = distance > step ? distance - step : 1;
+        uint64_t last = distance < most - step ? distance + step : most;
+        step = step / 8 + 1 < step ? step / 8 + 1 : 1;
+        distance = best_split(m, n, row, first, last, step);
+    }
+    return distance;
+}
+
 uint64_t mixed_split(const mixed *m, uint64_t n, uint64_t row) {
     uint64_t next = mixed_capacity(m, row + 1);
-    /* The last state goes as far on as lets the rest be taped, or each state as far as its segment can be taped. */
+    /* The last state goes as far on as lets the rest be taped, or each state as far as its segment
+     * can be taped. */
     if (row + 1 == m->depth) return n - next;
     if (n <= m->reach[row]) {
         uint64_t here = mixed_capacity(m, row);
         return n <= here + next ? n - next : here;
     }
-    if (row + 1 < m->rows && n < 2 * m->columns - 1) {
-        uint64_t distance = split_by_table(m, n, row);
-        if (distance > 0) return distance;
-    }
-    uint64_t distance = schedule_binomial_split(n, m->depth - row);
-    return distance < n - next ? distance : n - next;
+    if (in_table(m, n, row)) return best_split(m, n, row, 1, n - next, 1);
+    uint64_t distance = split_by_search(m, n, row, n - next);
+    if (row >= m->rows || n >= 2 * m->columns - 1) return distance;
+    /* The parts may still both be in the table, where the costs are exact. */
+    uint64_t inside = best_split(m, n, row, n - m->columns + 1, m->columns - 1, 1);
+    bool better = cost_of_split(m, n, row, distance) < cost_of_split(m, n, row, inside);
+    return better ? distance : inside;
 }

@@ -1,24 +1,24 @@
-/* A fixed number of states. The backward sweep is binomial: the newest state left and the slots from it on are
- * all that the iterations after it can use, so each decision is the first split of a smaller problem and the
- * list of states is the whole memory of the recursion.
+/* A fixed number of states. The backward sweep is binomial: the newest state left and the slots
+ * from it on are all that the iterations after it can use, so each decision is the first split of a
+ * smaller problem and the list of states is the whole memory of the recursion.
  *
- * Forward, with the trip count known, the same split says where the next state goes. With it unknown a state is
- * kept while a slot is free; after that every iteration prices the set as it is and the set with one state
- * exchanged for the present one, by the exact cost of the backward sweep if the loop ended here, and takes the
- * cheaper. */
+ * Forward, with the trip count known, the same split says where the next state goes. With it
+ * unknown a state is kept while a slot is free; after that every iteration prices the set as it is
+ * and the set with one state exchanged for the present one, by the exact cost of the backward sweep
+ * if the loop ended here, and takes the cheaper. */
 #include "ad/schedule_policy.h"
 
 struct slots_state {
     uint64_t slots;
     kept_states kept;
-    uint64_t next;          /* known trip count: where the next state goes */
-    bool in_hand;           /* the last order advanced to `hand` without keeping it */
+    uint64_t next; /* known trip count: where the next state goes */
+    bool in_hand;  /* the last order advanced to `hand` without keeping it */
     uint64_t hand;
 };
 
-/* While the loop is this many times as long as there are slots, the latest iteration is recorded, because it may
- * be the last one and then needs no second run. Later on that gains a vanishing part and would not pay for
- * recording every iteration. */
+/* While the loop is this many times as long as there are slots, the latest iteration is recorded,
+ * because it may be the last one and then needs no second run. Later on that gains a vanishing part
+ * and would not pay for recording every iteration. */
 enum { RECORDED_TIMES_SLOTS = 8 };
 
 /* In advances: the state in row j owns the slots from j on. */
@@ -53,7 +53,8 @@ static bool forward_planned(schedule *s, uint64_t i, forward_order *out) {
     if (!out->keep) return true;
     if (!kept_push(s->c, &own->kept, i)) return false;
     uint64_t slots = s->policy.slots - own->kept.at.count + 1, left = s->policy.trips - i;
-    /* The last iteration is recorded as the forward sweep reaches it, so a state before it would be of no use. */
+    /* The last iteration is recorded as the forward sweep reaches it, so a state before it would be
+     * of no use. */
     own->next = UINT64_MAX;
     if (slots < 2 || left < 2) return true;
     uint64_t distance = schedule_binomial_split(left, slots);

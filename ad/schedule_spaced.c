@@ -1,13 +1,13 @@
-/* States at equal distances: EVERY with a given distance, AUTO with one that doubles as the loop runs on, so
- * that about sqrt(N T / S) iterations lie between two states and no more memory than twice the optimum's 6 %
- * above is in use whenever the loop ends.
+/* States at equal distances: EVERY with a given distance, AUTO with one that doubles as the loop
+ * runs on, so that about sqrt(N T / S) iterations lie between two states and no more memory than
+ * twice the optimum's 6 % above is in use whenever the loop ends.
  *
- * Both record every iteration and forget what was recorded when a new state is kept. Recording costs less than
- * the second run it saves: the iterations after the last state need none. */
+ * Both record every iteration and forget what was recorded when a new state is kept. Recording
+ * costs less than the second run it saves: the iterations after the last state need none. */
 #include "ad/schedule_policy.h"
 
-/* A tape this much cheaper or dearer than a state is as good as free or priceless: without bounds a measurement
- * taken in an odd iteration could make AUTO keep next to nothing, or everything. */
+/* A tape this much cheaper or dearer than a state is as good as free or priceless: without bounds a
+ * measurement taken in an odd iteration could make AUTO keep next to nothing, or everything. */
 static const double RATIO_MIN = 1.0 / 64, RATIO_MAX = 64;
 
 static double tape_per_state(const struct schedule_state *own) {
@@ -17,16 +17,18 @@ static double tape_per_state(const struct schedule_state *own) {
     return ratio < RATIO_MIN ? RATIO_MIN : ratio > RATIO_MAX ? RATIO_MAX : ratio;
 }
 
-/* Doubles the distance while there are more states than 2 d T / S at multiples of it up to i. Where tapes are free the
- * first state is enough. */
+/* Doubles the distance while there are more states than 2 d T / S at multiples of it up to i. Where
+ * tapes are free the first state is enough. */
 static bool widen(schedule *s, uint64_t i) {
     struct schedule_state *own = s->state;
     uint64_t before = own->spacing;
     bool free_tapes = own->measured && own->taped == 0;
     double ratio = tape_per_state(own);
-    while (i >= own->spacing &&
-           (free_tapes || (double)(i / own->spacing + 1) > 2 * (double)own->spacing * ratio))
+    while (i >= own->spacing) {
+        uint64_t states = i / own->spacing + 1;
+        if (!free_tapes && (double)states <= 2 * (double)own->spacing * ratio) break;
         own->spacing *= 2;
+    }
     if (own->spacing == before) return true;
     for (uint64_t kept = before; kept < i; kept += before)
         if (kept % own->spacing != 0 && !positions_push(s->c, &own->drops, kept)) return false;
@@ -46,6 +48,7 @@ bool schedule_spaced_backward(schedule *s, uint64_t n, backward_order *out) {
     /* What was taped from here on is swept; only the state it started from can still be there. */
     bool starts = n < own->ran && n % own->spacing == 0;
     if (starts && !positions_push(s->c, &own->drops, n)) return false;
-    *out = (backward_order){.kind = BACKWARD_TAPE, .from = (n - 1) / own->spacing * own->spacing, .to = n};
+    *out = (backward_order){
+        .kind = BACKWARD_TAPE, .from = (n - 1) / own->spacing * own->spacing, .to = n};
     return true;
 }

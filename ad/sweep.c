@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ad/checkpoint_state.h"
+#include "ad/custom.h"
 
 /* ---- adjoints ---- */
 
@@ -193,10 +194,10 @@ static bool custom_contributions(sweep *s, const record *r, const value *answer)
     int next = 0;
     for (int k = 0; k < r->n; k++) {
         const value *arg = tape_saved(s->t, r->u.op.saved + (uint32_t)k);
-        bool floating = (arg->kind == VALUE_NUMBER || arg->kind == VALUE_TENSOR) && dtype_floating(arg->dtype);
-        if (!floating) continue;
+        if (!custom_floating(arg)) continue;
         const value *v = answer->kind == VALUE_TUPLE ? &answer->as.tuple->item[next] : answer;
         next++;
+        if (!custom_same_shape(s->c, v, arg, "cotangent", r->where)) return false;
         uint32_t index = record_operand(s->t, r, k);
         if (sweep_wants(s, index) && !sweep_accumulate(s, index, v, false)) return false;
     }

@@ -178,6 +178,7 @@ typedef struct builtin_use {
                                first, then nothing (axis is in attrs); print: all of them */
     op_attrs attrs;         /* axis, axes, keepdims, perm, dtype, rank as far as the text fixes them */
     int sizes;              /* dims list of reshape, broadcast, full, zeros, ...: how many */
+    const struct einsum_plan *einsum;   /* its equation; NULL of others */
     expr **size;            /*   its entries, 0-D integers to be evaluated into attrs.dims (checker: their
                                  types are I32 or I64); NULL when there is none */
 } builtin_use;

@@ -11,6 +11,8 @@
  *   check_call.c     calls of functions: arguments, unification of dims
  *   check_builtin.c  calls of builtins, check_making.c those that take sizes or make things
  *   check_composite.c    builtins that a run makes of several ops
+ *   check_einsum.c   the equation of einsum
+ *   check_window.c   strides, paddings and windows of convolutions and pooling
  *   check_control.c  if and while
  *   check_checkpoint.c   @checkpoint and its options
  *   check_handle.c   handle
@@ -282,7 +284,8 @@ const char *check_builtin_name(int builtin);
 
 typedef enum param_role {
     ROLE_OPERAND, ROLE_INDICES, ROLE_KEY, ROLE_PARTS, ROLE_AXIS, ROLE_AXES, ROLE_FLAG, ROLE_SIZES, ROLE_SIZE,
-    ROLE_DTYPE, ROLE_STRING, ROLE_REST, ROLE_INTEGER,
+    ROLE_DTYPE, ROLE_LOWER, ROLE_WINDOW, ROLE_STRING, ROLE_REST, ROLE_INTEGER,
+    ROLE_OWN,                   /* the builtin looks at it itself */
 } param_role;
 enum { BUILTIN_PARAMS = 8 };
 typedef struct builtin_param {
@@ -310,9 +313,16 @@ bool check_sizes(checker *c, builtin_call *b, expr *list);
 bool check_size_alone(checker *c, builtin_call *b, expr *e);
 const type *check_special(checker *c, builtin_call *b);
 
+/* ---- check_window.c ---- */
+/* stride, padding, dilation, groups or window of a convolution or pooling; e may be NULL. */
+bool check_window(checker *c, builtin_call *b, const builtin_param *p, expr *e);
+
 /* ---- check_composite.c ---- */
 /* The builtins that the evaluator makes of several ops. */
 const type *check_composite(checker *c, builtin_call *b);
+
+/* ---- check_einsum.c ---- */
+const type *check_einsum(checker *c, builtin_call *b);
 
 /* ---- check_control.c ---- */
 const type *check_if(checker *c, expr *e, expect x);

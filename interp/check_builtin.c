@@ -38,9 +38,15 @@ static param_role role_of(const builtin_param *p) {
         {"dims", ROLE_SIZES},  {"n", ROLE_SIZE},          {"dtype", ROLE_DTYPE},
         {"path", ROLE_STRING}, {"message", ROLE_STRING},  {"indices", ROLE_INDICES},
         {"key", ROLE_KEY},     {"targets", ROLE_INDICES}, {"...", ROLE_REST},
-        {"ddof", ROLE_INTEGER},
+        {"ddof", ROLE_INTEGER}, {"lower", ROLE_LOWER},
+        {"stride", ROLE_WINDOW}, {"padding", ROLE_WINDOW}, {"dilation", ROLE_WINDOW},
+        {"groups", ROLE_WINDOW}, {"window", ROLE_WINDOW},
+        {"k", ROLE_INTEGER},    {"shift", ROLE_INDICES},
+        {"reps", ROLE_SIZES},   {"ids", ROLE_INDICES},    {"widths", ROLE_OWN},
+        {"parts", ROLE_OWN},
     };
     if (p->name[0] == '(') return ROLE_PARTS;
+    if (is_word(p, "k") && !p->optional) return ROLE_SIZE;
     for (size_t i = 0; i < COUNT_OF(roles); i++)
         if (is_word(p, roles[i].word)) return roles[i].role;
     return ROLE_OPERAND;
@@ -228,7 +234,7 @@ static bool reduced_axes(checker *c, builtin_call *b, expr *e, int rank) {
 static bool is_reduction(const builtin_call *b) {
     if (!b->use->is_op)
         return b->use->builtin == BUILTIN_var || b->use->builtin == BUILTIN_std ||
-               b->use->builtin == BUILTIN_norm;
+               b->use->builtin == BUILTIN_norm || b->use->builtin == BUILTIN_flip;
     op_class class = (op_class)op_table[b->use->op].class;
     return class == CLASS_REDUCE || class == CLASS_REDUCE_ONE || class == CLASS_REDUCE_NONEMPTY ||
            class == CLASS_REDUCE_FLOAT || class == CLASS_REDUCE_BOOL || class == CLASS_ARG_REDUCE;
@@ -239,6 +245,8 @@ static bool check_axis(checker *c, builtin_call *b, const builtin_param *p, expr
                    ? b->operands[0]->type->tensor.rank
                    : 0;
     int axis = 0;
+    /* The axes of an operand in error are not known. */
+    if (b->operand_count > 0 && b->operands[0]->type->kind != TYPE_TENSOR) return false;
     if (is_reduction(b)) return reduced_axes(c, b, e, rank);
     if (b->builtin == (int)OP_expand_dims || b->builtin == (int)OP_COUNT + (int)BUILTIN_stack)
         rank++;
@@ -311,6 +319,13 @@ static bool check_number(checker *c, builtin_call *b, const builtin_param *p, ex
     return check_static_integer(c, e, &b->use->attrs.lo[0], what);
 }
 
+/* Which triangle is meant: the lower one unless said otherwise. */
+static bool check_lower(checker *c, builtin_call *b, expr *e) {
+    bool lower = true, good = e == NULL || check_static_flag(c, e, &lower, "`lower`");
+    b->use->attrs.reversed = !lower;
+    return good;
+}
+
 /* Everything but the operands, which are checked by now. */
 static bool check_attributes(checker *c, builtin_call *b) {
     bool good = true;
@@ -328,6 +343,8 @@ static bool check_attributes(checker *c, builtin_call *b) {
         case ROLE_SIZE: good = check_size_alone(c, b, e) && good; break;
         case ROLE_DTYPE: good = check_dtype(c, b, e) && good; break;
         case ROLE_STRING: good = check_string(c, b, e) && good; break;
+        case ROLE_WINDOW: good = check_window(c, b, &b->params[i], e) && good; break;
+        case ROLE_LOWER: good = check_lower(c, b, e) && good; break;
         case ROLE_INTEGER: good = check_number(c, b, &b->params[i], e) && good; break;
         default: break;
         }
@@ -358,6 +375,8 @@ static int asked_of_operands(const builtin_call *b) {
     case CLASS_REDUCE_FLOAT:
     case CLASS_CUMULATE_FLOAT:
     case CLASS_MATRIX:
+    case CLASS_DETERMINANT:
+    case CLASS_CONV:
     case CLASS_SOLVE:
     case CLASS_ALONG: return b->asked >= 0 && dtype_floating((dtype)b->asked) ? b->asked : DT_F32;
     case CLASS_REDUCE_BOOL:
@@ -375,6 +394,7 @@ static bool check_operands(checker *c, builtin_call *b) {
         param_role role = b->params[i].role;
         expr *e = b->use->args[i];
         if (role != ROLE_OPERAND && role != ROLE_INDICES && role != ROLE_KEY) continue;
+        if (e == NULL) continue;
         if (role == ROLE_OPERAND && !(where && i == 0))
             alike[count++] = e;
         else
@@ -504,6 +524,7 @@ const type *check_builtin_call(checker *c, expr *e, int builtin, expect x) {
     e->u.call.ordered = NULL;
     if (b.count > 0 && b.params[0].role == ROLE_REST)
         return place_rest(c, &b) ? check_special(c, &b) : &check_error_type;
+    if (!b.use->is_op && b.use->builtin == BUILTIN_einsum) return check_einsum(c, &b);
     b.use->count = b.count;
     b.use->args = ARENA_ARRAY(c->a, expr *, b.count);
     if (b.use->args == NULL) return c->failed = true, &check_error_type;
@@ -529,6 +550,7 @@ static bool passable(op_id op) {
     case CLASS_REDUCE_FLOAT:
     case CLASS_REDUCE_BOOL:
     case CLASS_MATRIX:
+    case CLASS_DETERMINANT:
     case CLASS_SOLVE:
     case CLASS_MATMUL: return true;
     default: return false;

@@ -244,7 +244,21 @@ const type *check_special(checker *c, builtin_call *b) {
     case BUILTIN_load: return check_load(c, b);
     case BUILTIN_var:
     case BUILTIN_std:
-    case BUILTIN_norm: return check_composite(c, b);
+    case BUILTIN_norm:
+    case BUILTIN_pad:
+    case BUILTIN_split:
+    case BUILTIN_flip:
+    case BUILTIN_roll:
+    case BUILTIN_tile:
+    case BUILTIN_embedding:
+    case BUILTIN_diag:
+    case BUILTIN_trace:
+    case BUILTIN_tril:
+    case BUILTIN_triu:
+    case BUILTIN_sort:
+    case BUILTIN_top_k:
+    case BUILTIN_cummax: return check_composite(c, b);
+    case BUILTIN_einsum: return check_einsum(c, b);
     case BUILTIN_COUNT: break;
     }
     return &check_error_type;

@@ -23,6 +23,7 @@ typedef enum code_kind {
     CODE_INDEX,
     CODE_CHECK,
     CODE_DIM,                   /* a dim name as a number */
+    CODE_EXTENT,                /* + - * of sizes, where an overflow is an error */
     CODE_SIZE,                  /* dim(x, axis) */
     CODE_SHAPE,                 /* shape(x) */
     CODE_STOP,                  /* stop_gradient(x) */
@@ -109,6 +110,7 @@ struct code {
             code **size;
         } op;
         struct { code *a, *b; } two;    /* AND, OR */
+        struct { code *a, *b; uint16_t op; } extent;
         struct {
             int count;
             step *steps;

@@ -364,9 +364,20 @@ static int64_t algebra_mul(void *self, int64_t a, int64_t b) {
     return dims_mul(self, a, b);
 }
 
+/* A division has no normal form, so that only a stride of 1 gives a dim that says more. */
+static int64_t algebra_windows(void *self, int64_t size, int64_t window, int64_t stride,
+                               int64_t padding, int64_t dilation) {
+    dims *d = self;
+    if (stride != 1) return unknown(d);
+    return dims_sub(d, dims_add(d, size, 2 * padding + dilation), dims_mul(d, dilation, window));
+}
+
 dim_algebra dims_algebra(dims *d) {
-    return (dim_algebra){
-        .self = d, .compare = algebra_compare, .add = algebra_add, .mul = algebra_mul};
+    return (dim_algebra){.self = d,
+                         .compare = algebra_compare,
+                         .add = algebra_add,
+                         .mul = algebra_mul,
+                         .windows = algebra_windows};
 }
 
 /* ---- printing ---- */

@@ -93,6 +93,7 @@ static const expr *handle_behind(const expr *e) {
 
 static const char *parameter_name(const expr *call, int i) {
     const expr *f = call->u.call.callee;
+    if (f->kind == EXPR_FN) return f->u.fn->params[i].name;
     if (call->u.call.builtin != NULL || f->kind != EXPR_NAME) return NULL;
     const symbol *sym = f->u.name.symbol;
     return sym != NULL && sym->fn != NULL ? sym->fn->params[i].name : NULL;

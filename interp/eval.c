@@ -48,6 +48,7 @@ static bool perform(evaluator *ev, value *frame, const code *n, const value *in,
 }
 
 static bool eval_op(evaluator *ev, value *frame, const code *n, value *out) {
+    if (!context_may_go_on(ev->c, n->where)) return false;
     value few[FEW_OPERANDS], *in = few;
     int count = n->u.op.n;
     if (count > FEW_OPERANDS) {
@@ -156,6 +157,21 @@ static bool size_number(evaluator *ev, int64_t size, dtype t, span where, value 
     return true;
 }
 
+static bool eval_extent(evaluator *ev, value *frame, const code *n, value *out) {
+    value a, b;
+    if (!eval(ev, frame, n->u.extent.a, &a) || !eval(ev, frame, n->u.extent.b, &b)) return false;
+    int64_t x = value_as_int(&a), y = value_as_int(&b), size;
+    bool over;
+    switch ((op_id)n->u.extent.op) {
+    case OP_add: over = __builtin_add_overflow(x, y, &size); break;
+    case OP_sub: over = __builtin_sub_overflow(x, y, &size); break;
+    default: over = __builtin_mul_overflow(x, y, &size); break;
+    }
+    if (over) return error_set(&ev->c->err, ERROR_K0511, n->where, "a dim is beyond 2^63");
+    *out = value_i64(size);
+    return true;
+}
+
 static bool eval_size(evaluator *ev, value *frame, const code *n, value *out) {
     value v;
     if (!eval(ev, frame, n->u.size.a, &v)) return false;
@@ -218,6 +234,7 @@ bool eval(evaluator *ev, value *frame, const code *n, value *out) {
     case CODE_COMPOSITE: return eval_composite(ev, frame, n, out);
     case CODE_CHECK: return eval_checked(ev, frame, n, out);
     case CODE_DIM: return size_number(ev, frame[n->u.slot].as.i64, (dtype)n->dtype, n->where, out);
+    case CODE_EXTENT: return eval_extent(ev, frame, n, out);
     case CODE_SIZE: return eval_size(ev, frame, n, out);
     case CODE_SHAPE: return eval_shape(ev, frame, n, out);
     case CODE_STOP: return eval_stop(ev, frame, n, out);

@@ -162,15 +162,16 @@ static bool apply_rules(evaluator *ev, const code_function *f, const value *args
     return ok;
 }
 
+static bool captured_active(evaluator *ev, const code_function *f, span where) {
+    error_set(&ev->c->err, ERROR_K0513, where,
+              "`%s` has a rule of its own but captures a differentiated value, whose gradient would vanish",
+              f->name);
+    error_help(&ev->c->err, "pass the value to `%s` as a parameter", f->name);
+    return false;
+}
+
 /* The body of a function with rules of its own runs on passive copies; then the handlers apply the rules. */
 static bool call_custom(evaluator *ev, const code_function *f, value *frame, span where, value *out) {
-    if (any_active(frame + f->params, f->captures)) {
-        error_set(&ev->c->err, ERROR_K0513, where,
-                  "`%s` has a rule of its own but captures a differentiated value, whose gradient would vanish",
-                  f->name);
-        error_help(&ev->c->err, "pass the value to `%s` as a parameter", f->name);
-        return false;
-    }
     size_t bytes = (size_t)(f->params + f->captures) * sizeof(value);
     value *kept = take(ev->c, bytes); /* the body may move its parameters away */
     if (kept == NULL) return false;
@@ -187,10 +188,11 @@ static bool call_custom(evaluator *ev, const code_function *f, value *frame, spa
     return ok;
 }
 
-/* A forward rule alone leaves reverse mode to the body. */
+/* A forward rule alone leaves reverse mode to the body. An iteration that a checkpointed loop advances will be
+ * taped later, so it is held to the same. */
 static bool opaque(const context *c, const code_function *f) {
-    if (!ad_handling(c)) return false;
-    return f->vjp.function != NULL || (f->jvp.function != NULL && c->tape->forward_depth > 0);
+    if (!ad_handling(c)) return f->vjp.function != NULL && ad_trail(c) != TRAIL_OFF;
+    return f->vjp.function != NULL || (f->jvp.function != NULL && c->top->pushers > 0);
 }
 
 static bool run_body(evaluator *ev, const code_function *f, value *frame, bool fresh, span where, value *out) {
@@ -198,7 +200,10 @@ static bool run_body(evaluator *ev, const code_function *f, value *frame, bool f
         if (!eval_boundary(ev, BOUNDARY_PARAMETER, 0, where, &frame[i])) return false;
     }
     if (!check_params(ev, f, frame, where)) return false;
-    if (opaque(ev->c, f) && any_active(frame, f->params)) return call_custom(ev, f, frame, where, out);
+    if (opaque(ev->c, f)) {
+        if (any_active(frame + f->params, f->captures)) return captured_active(ev, f, where);
+        if (any_active(frame, f->params)) return call_custom(ev, f, frame, where, out);
+    }
     return eval(ev, frame, f->body, out);
 }
 

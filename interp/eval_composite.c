@@ -23,6 +23,7 @@ void composite_open(composite *m, evaluator *ev, const code *n) {
     m->perform = m->p.b.op;
     m->p.b.op = perform_where_active;
     m->p.where = n->where;
+    m->ev = ev;
     m->n = n;
     m->attrs = &n->u.composite.use->attrs;
     m->count = 0;
@@ -79,6 +80,35 @@ static term norm(composite *m) {
     return root(b, b_sum(b, squares, m->attrs->axes, m->attrs->keepdims));
 }
 
+/* ---- sort, cummax, top_k ---- */
+
+/* The entries at the places that an order gives. */
+static term at_places(composite *m, op_id order) {
+    builder *b = composite_builder(m);
+    op_attrs along = {.axis = m->attrs->axis};
+    term at = b_perform(b, order, &along, 1, m->in);
+    return b_perform(b, OP_take_along_axis, &along, 2, (term[]){m->in[0], at});
+}
+
+/* The values and the places of the k largest. */
+static bool top_k(composite *m, value *out) {
+    builder *b = composite_builder(m);
+    op_attrs attrs = {.axis = m->attrs->axis, .dims = {m->size[0]}};
+    if (!b_alive(b, 1, m->in)) return false;
+    int64_t n = b->type(b, m->in[0])->dims[attrs.axis];
+    if (m->size[0] > n)
+        return error_set(&b->c->err, ERROR_K0511, m->p.where,
+                         "top_k: k is %lld, and the last axis has size %lld", (long long)m->size[0],
+                         (long long)n);
+    term at = b_perform(b, OP_arg_top_k, &attrs, 1, m->in);
+    op_attrs along = {.axis = attrs.axis};
+    term values = b_perform(b, OP_take_along_axis, &along, 2, (term[]){m->in[0], at});
+    if (!b_alive(b, 1, &values)) return false;
+    value both[2] = {value_retain(*performer_value(&m->p, values)),
+                     value_retain(*performer_value(&m->p, at))};
+    return eval_pack(m->ev, both, 2, out);
+}
+
 /* ---- evaluation ---- */
 
 static term one_result(composite *m) {
@@ -86,6 +116,16 @@ static term one_result(composite *m) {
     case BUILTIN_var: return variance(m);
     case BUILTIN_std: return root(composite_builder(m), variance(m));
     case BUILTIN_norm: return norm(m);
+    case BUILTIN_sort: return at_places(m, OP_argsort);
+    case BUILTIN_cummax: return at_places(m, OP_arg_cummax);
+    case BUILTIN_flip: return composite_flip(m);
+    case BUILTIN_roll: return composite_roll(m);
+    case BUILTIN_tile: return composite_tile(m);
+    case BUILTIN_pad: return composite_pad(m);
+    case BUILTIN_diag: return composite_diag(m);
+    case BUILTIN_trace: return composite_trace(m);
+    case BUILTIN_tril: return composite_triangle(m, true);
+    case BUILTIN_triu: return composite_triangle(m, false);
     default: return TERM_NONE;
     }
 }
@@ -94,15 +134,23 @@ static term one_result(composite *m) {
 static bool perform_with(evaluator *ev, const code *n, const value *in, const int64_t *size,
                          value *out) {
     composite m;
+    if (n->u.composite.use->builtin == BUILTIN_split)
+        return composite_split(ev, n, &in[0], size, out);
+    if (n->u.composite.use->builtin == BUILTIN_einsum) return composite_einsum(ev, n, in, out);
     composite_open(&m, ev, n);
     m.count = n->u.composite.count;
     m.size = size;
     m.sizes = n->u.composite.use->sizes;
     for (int k = 0; k < m.count && k < (int)COUNT_OF(m.in); k++)
         m.in[k] = performer_add(&m.p, &in[k], n->u.composite.ones[k]);
-    term made = one_result(&m);
-    bool ok = b_alive(composite_builder(&m), 1, &made);
-    if (ok) *out = value_retain(*performer_value(&m.p, made));
+    bool ok;
+    if (n->u.composite.use->builtin == BUILTIN_top_k) {
+        ok = top_k(&m, out);
+    } else {
+        term made = one_result(&m);
+        ok = b_alive(composite_builder(&m), 1, &made);
+        if (ok) *out = value_retain(*performer_value(&m.p, made));
+    }
     performer_clear(&m.p);
     return ok;
 }

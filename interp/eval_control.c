@@ -241,6 +241,7 @@ static void reclaim_carries(looping *l, uint32_t mark) {
 static bool iterate_once(looping *l, uint32_t mark) {
     evaluator *ev = l->ev;
     ev->c->stats.iterations++;
+    if (ev->c->on_iteration != NULL) ev->c->on_iteration(ev->c->observer, ev->c);
     if (!eval_many(ev, l->frame, l->n->u.loop.body, l->n->u.loop.count, l->next)) return false;
     if (!eval_shapes_hold(ev, l->n, l->shapes, l->next)) {
         values_release(ev->c, l->next, l->n->u.loop.count);

@@ -109,14 +109,22 @@ static bool eval_silently(evaluator *ev, const code *n, value *out) {
     return true;
 }
 
+/* What only feeds an effect is not run again, so its decisions are not kept. */
+static bool eval_paused(evaluator *ev, value *frame, const code *n) {
+    trail_mode mode = ad_trail_pause(ev->c);
+    bool ok = n->kind == CODE_PRINT ? eval_print(ev, frame, n) : eval_save(ev, frame, n);
+    ad_trail_resume(ev->c, mode);
+    return ok;
+}
+
 bool eval_effect(evaluator *ev, value *frame, const code *n, value *out) {
     *out = value_unit();
     if (ad_trail(ev->c) == TRAIL_READ && n->kind != CODE_DROP) return eval_silently(ev, n, out);
     switch ((code_kind)n->kind) {
-    case CODE_PRINT: return eval_print(ev, frame, n);
+    case CODE_PRINT:
+    case CODE_SAVE: return eval_paused(ev, frame, n);
     case CODE_ASSERT: return eval_assert(ev, frame, n);
     case CODE_LOAD: return eval_load(ev, n, out);
-    case CODE_SAVE: return eval_save(ev, frame, n);
     default: return eval_drop(ev, frame, n);
     }
 }

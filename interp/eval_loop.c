@@ -69,6 +69,7 @@ static bool own_run(void *self) {
     const code *n = own->n;
     context *c = own->ev->c;
     c->stats.iterations++;
+    if (c->on_iteration != NULL) c->on_iteration(c->observer, c);
     if (!eval_many(own->ev, own->frame, n->u.loop.body, n->u.loop.count, own->next)) return false;
     if (!eval_shapes_hold(own->ev, n, own->shapes, own->next)) {
         values_release(c, own->next, n->u.loop.count);

@@ -31,11 +31,23 @@ static void check_fill(fn_scope *s, const type_expr *t, shape_check *check) {
     }
 }
 
+code *lower_extent(fn_scope *s, const expr *e) {
+    if (e->kind != EXPR_BINARY) return lower_expr(s, e);
+    op_id op = e->u.binary.op;
+    if (op != OP_add && op != OP_sub && op != OP_mul) return lower_expr(s, e);
+    code *n = code_new(s, CODE_EXTENT, e->at);
+    if (n == NULL) return NULL;
+    n->u.extent.op = (uint16_t)op;
+    n->u.extent.a = lower_extent(s, e->u.binary.a);
+    n->u.extent.b = lower_extent(s, e->u.binary.b);
+    return n;
+}
+
 static void check_equalities(fn_scope *s, const type_expr *t, shape_check *check) {
     for (int i = 0; i < check->count; i++) check_equalities(s, t->items[i], &check->items[i]);
     for (int i = 0; t->kind == TYPE_EXPR_TENSOR && i < t->count; i++) {
         const expr *d = t->dims[i];
-        if (check->bind[i] < 0 && d->kind != EXPR_UNKNOWN_DIM) check->equals[i] = lower_expr(s, d);
+        if (check->bind[i] < 0 && d->kind != EXPR_UNKNOWN_DIM) check->equals[i] = lower_extent(s, d);
     }
 }
 
@@ -145,7 +157,8 @@ static void lower_body(lowering *l, code_function *f, const fn_decl *decl) {
     lower_params(&s);
     code *body = lower_block(&s, decl->body);
     if (decl->result != NULL) {
-        body = lower_checked(&s, body, decl->body->type, decl->result, "result", decl->body->at);
+        body = lower_checked(&s, body, decl->body->type, decl->result,
+                             arena_format(l->a, "the result of `%s`", f->name), decl->body->at);
     }
     slots kills = {0};
     step whole = {0};

@@ -32,7 +32,9 @@ static void lower_item(fn_scope *s, const item *it, step *out) {
     if (it->kind == ITEM_FN) return;
     out->value = lower_expr(s, it->value);
     if (it->kind != ITEM_LET) return;
-    out->value = lower_checked(s, out->value, it->value->type, it->type, "let", it->at);
+    const char *what = "the value";
+    if (it->pattern->kind == PATTERN_NAME) what = arena_format(s->l->a, "`%s`", it->pattern->name);
+    out->value = lower_checked(s, out->value, it->value->type, it->type, what, it->at);
     out->to = lower_pattern(s, it->pattern);
 }
 
@@ -97,7 +99,8 @@ static code *lower_condition(fn_scope *s, const expr *e, block_scope *body) {
 
 static code *lower_init(fn_scope *s, const carry *c) {
     code *init = lower_expr(s, c->init);
-    return lower_checked(s, init, c->init->type, c->type, c->name, c->at);
+    const char *what = arena_format(s->l->a, "the carried `%s`", c->name);
+    return lower_checked(s, init, c->init->type, c->type, what, c->at);
 }
 
 /* The carries, as locals of the loop's body. */
@@ -196,7 +199,8 @@ static bool floating_tensor(const type *t) {
 
 static void handle_builtin(fn_scope *s, const expr *call, code *n) {
     const builtin_use *use = call->u.call.builtin;
-    expr *operands[256];
+    expr **operands = LOWER_ARRAY(s->l, expr *, use->count > 4 ? use->count : 4);
+    if (operands == NULL) return;
     int count = builtin_operands(use, operands);
     n->u.handle.callee.known = wrap_builtin(s, call, count);
     n->u.handle.count = count + use->sizes;
@@ -207,7 +211,7 @@ static void handle_builtin(fn_scope *s, const expr *call, code *n) {
         n->u.handle.args[i] = lower_expr(s, operands[i]);
         n->u.handle.floating[i] = floating_tensor(operands[i]->type);
     }
-    for (int i = 0; i < use->sizes; i++) n->u.handle.args[count + i] = lower_expr(s, use->size[i]);
+    for (int i = 0; i < use->sizes; i++) n->u.handle.args[count + i] = lower_extent(s, use->size[i]);
 }
 
 static void handle_function(fn_scope *s, const expr *call, code *n) {

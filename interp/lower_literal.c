@@ -106,24 +106,15 @@ static code **gather_leaves(fn_scope *s, const expr *e, code **at, uint8_t dt) {
     return at + 1;
 }
 
-enum { JOIN_MOST = 128 };       /* operands of one concat */
-
-static code *join_leaves(fn_scope *s, code **leaf, int64_t count, const type *t, span where) {
-    const type *types[JOIN_MOST];
-    while (count > 1) {
-        int64_t groups = 0;
-        for (int64_t first = 0; first < count; first += JOIN_MOST) {
-            int n = (int)(count - first < JOIN_MOST ? count - first : JOIN_MOST);
-            for (int i = 0; i < n; i++) types[i] = t;
-            op_attrs attrs = {.axis = 0};
-            code *joined = op_node(s, OP_concat, &attrs, n, leaf + first, types, NULL, where);
-            if (joined == NULL) return NULL;
-            joined->u.op.attrs->ones[0] = joined->u.op.attrs->ones[1] = joined->u.op.attrs->ones[2] = 0;
-            leaf[groups++] = joined;
-        }
-        count = groups;
-    }
-    return leaf[0];
+/* Each leaf is a vector of one entry by now; what is joined is as long as its leaves. */
+static code *join_leaves(fn_scope *s, code **leaf, int64_t count, span where) {
+    type *entry = LOWER_ARRAY(s->l, type, 1);
+    const type **types = LOWER_ARRAY(s->l, const type *, count);
+    if (entry == NULL || types == NULL) return NULL;
+    entry->kind = TYPE_TENSOR;
+    entry->tensor = (op_type){.rank = 1, .dims = {1}};
+    for (int64_t i = 0; i < count; i++) types[i] = entry;
+    return concat_node(s, 0, (int)count, leaf, types, NULL, where);
 }
 
 code *lower_list(fn_scope *s, const expr *e) {
@@ -135,7 +126,7 @@ code *lower_list(fn_scope *s, const expr *e) {
     op_attrs attrs = {.dtype = e->type->tensor.dtype};
     int rank = list_dims(e, attrs.dims);
     attrs.rank = (uint8_t)rank;
-    code *flat = join_leaves(s, leaf, count, e->type, e->at);
+    code *flat = join_leaves(s, leaf, count, e->at);
     if (rank == 1) return flat;
     const type *types[1] = {e->type};
     code *shaped = op_node(s, OP_reshape, &attrs, 1, &flat, types, e->type, e->at);
@@ -150,7 +141,7 @@ code *lower_tensor(fn_scope *s, const expr *e) {
     const expr *fill = e->u.tensor.fill;
     uint8_t dt = form->dt & 255;
     if (fill != NULL && fill->kind == EXPR_LIST) {
-        return lower_checked(s, lower_list(s, fill), fill->type, form, "tensor", e->at);
+        return lower_checked(s, lower_list(s, fill), fill->type, form, "the list", e->at);
     }
     code *number = fill != NULL ? lower_expr(s, fill)
                                 : code_constant(s, value_number((dtype)dt, 1.0), e->at);
@@ -162,6 +153,6 @@ code *lower_tensor(fn_scope *s, const expr *e) {
     node->u.op.sizes = (uint8_t)form->count;
     node->u.op.size = LOWER_ARRAY(s->l, code *, form->count);
     if (node->u.op.size == NULL) return NULL;
-    for (int i = 0; i < form->count; i++) node->u.op.size[i] = lower_expr(s, form->dims[i]);
+    for (int i = 0; i < form->count; i++) node->u.op.size[i] = lower_extent(s, form->dims[i]);
     return node;
 }

@@ -72,6 +72,27 @@ static code *expand(fn_scope *s, code *arg, const type **t, int axis, span where
     return node;
 }
 
+enum { JOIN_MOST = 128 };       /* operands of one concat */
+
+/* Many parts are joined in groups, and the groups again. */
+code *concat_node(fn_scope *s, int axis, int n, code **args, const type **types, const type *result, span where) {
+    op_attrs attrs = {.axis = (uint8_t)axis};
+    while (n > JOIN_MOST) {
+        type *joined = LOWER_ARRAY(s->l, type, 1);
+        if (joined == NULL) return NULL;
+        *joined = *types[0];
+        joined->tensor.dims[axis] = JOIN_MOST; /* what matters here: no literal 1 */
+        int groups = 0;
+        for (int first = 0; first < n; first += JOIN_MOST) {
+            int some = n - first < JOIN_MOST ? n - first : JOIN_MOST;
+            args[groups] = op_node(s, OP_concat, &attrs, some, args + first, types + first, NULL, where);
+            types[groups++] = joined;
+        }
+        n = groups;
+    }
+    return op_node(s, OP_concat, &attrs, n, args, types, result, where);
+}
+
 /* ---- which arguments are operands ---- */
 
 int builtin_operands(const builtin_use *use, expr **out) {
@@ -89,11 +110,18 @@ int builtin_operands(const builtin_use *use, expr **out) {
         case BUILTIN_mean_nll:
         case BUILTIN_cross_entropy:
         case BUILTIN_dot:
-        case BUILTIN_outer: count = 2; break;
+        case BUILTIN_outer:
+        case BUILTIN_roll:
+        case BUILTIN_embedding: count = 2; break;
+        case BUILTIN_pad:
+            out[0] = use->args[0];
+            out[1] = use->args[2];
+            return out[1] != NULL ? 2 : 1;
         case BUILTIN_zeros:
         case BUILTIN_ones:
         case BUILTIN_load: count = 0; break;
         case BUILTIN_save: first = 1, count = 1; break;
+        case BUILTIN_einsum: first = 1, count = use->count - 1; break;
         default: count = 1; break;
         }
     }
@@ -136,11 +164,14 @@ static code *lower_prod(fn_scope *s, const expr *e, code *arg, const type *t) {
 
 static code *lower_op_use(fn_scope *s, const expr *e, code **args, code **sizes) {
     const builtin_use *use = e->u.call.builtin;
-    expr *operands[256];
-    const type *types[256];
+    int room = use->count > 4 ? use->count : 4;
+    expr **operands = LOWER_ARRAY(s->l, expr *, room);
+    const type **types = LOWER_ARRAY(s->l, const type *, room);
+    if (operands == NULL || types == NULL) return NULL;
     int n = builtin_operands(use, operands);
     for (int i = 0; i < n; i++) types[i] = operands[i]->type;
     if (use->op == OP_prod) return lower_prod(s, e, args[0], types[0]);
+    if (use->op == OP_concat) return concat_node(s, use->attrs.axis, n, args, types, e->type, e->at);
     code *node = op_node(s, use->op, &use->attrs, n, args, types, e->type, e->at);
     set_sizes(s, node, use, sizes);
     return node;
@@ -156,8 +187,7 @@ static code *join(fn_scope *s, const expr *e, code **args) {
         types[i] = use->args[i]->type;
         args[i] = expand(s, args[i], &types[i], use->attrs.axis, e->at);
     }
-    op_attrs attrs = {.axis = use->attrs.axis};
-    return op_node(s, OP_concat, &attrs, use->count, args, types, e->type, e->at);
+    return concat_node(s, use->attrs.axis, use->count, args, types, e->type, e->at);
 }
 
 /* -mean(logp[i, targets[i]]) */
@@ -198,6 +228,15 @@ static code *lower_outer(fn_scope *s, const expr *e, code **args) {
     args[0] = expand(s, args[0], &types[0], 1, e->at);
     args[1] = expand(s, args[1], &types[1], 0, e->at);
     return op_node(s, OP_mul, NULL, 2, args, types, e->type, e->at);
+}
+
+/* take(table, ids) */
+static code *lower_embedding(fn_scope *s, const expr *e, code **args) {
+    const builtin_use *use = e->u.call.builtin;
+    code *operands[2] = {args[1], args[0]};
+    const type *types[2] = {use->args[1]->type, use->args[0]->type};
+    op_attrs rows = {.axis = 0};
+    return op_node(s, OP_take, &rows, 2, operands, types, e->type, e->at);
 }
 
 /* ---- making ---- */
@@ -315,7 +354,21 @@ code *lower_builtin_with(fn_scope *s, const expr *e, code **args, code **sizes) 
     case BUILTIN_save: return lower_file(s, e, CODE_SAVE, args[0]);
     case BUILTIN_var:
     case BUILTIN_std:
-    case BUILTIN_norm: return lower_composite(s, e, args, sizes);
+    case BUILTIN_norm:
+    case BUILTIN_pad:
+    case BUILTIN_split:
+    case BUILTIN_flip:
+    case BUILTIN_roll:
+    case BUILTIN_tile:
+    case BUILTIN_einsum:
+    case BUILTIN_sort:
+    case BUILTIN_top_k:
+    case BUILTIN_cummax:
+    case BUILTIN_diag:
+    case BUILTIN_trace:
+    case BUILTIN_tril:
+    case BUILTIN_triu: return lower_composite(s, e, args, sizes);
+    case BUILTIN_embedding: return lower_embedding(s, e, args);
     case BUILTIN_COUNT: break;
     }
     return NULL;
@@ -330,7 +383,7 @@ code *lower_builtin(fn_scope *s, const expr *e) {
     if (s->l->failed) return NULL;
     int n = builtin_operands(use, operands);
     for (int i = 0; i < n; i++) args[i] = lower_expr(s, operands[i]);
-    for (int i = 0; i < use->sizes; i++) sizes[i] = lower_expr(s, use->size[i]);
+    for (int i = 0; i < use->sizes; i++) sizes[i] = lower_extent(s, use->size[i]);
     return lower_builtin_with(s, e, args, sizes);
 }
 

@@ -78,6 +78,8 @@ code *lower_expr(fn_scope *s, const expr *e);
 code_function *lower_function(lowering *l, const fn_decl *decl);
 callee lower_callee(fn_scope *s, const expr *e);
 shape_check *lower_check(fn_scope *s, const type_expr *t);
+/* An entry of a list of sizes, or a dim of a type: integer arithmetic that must not wrap. */
+code *lower_extent(fn_scope *s, const expr *e);
 /* v, held against the dims that t writes where the checker could not be certain; t may be NULL. what:
  * for the message. */
 code *lower_checked(fn_scope *s, code *v, const type *given, const type_expr *t, const char *what,
@@ -97,6 +99,8 @@ void lower_policy(fn_scope *s, const expr *e, code *n);
 /* An op node; args are lowered operands, types their static types (for literal-one axes). */
 code *op_node(fn_scope *s, op_id op, const op_attrs *attrs, int n, code **args, const type *const *types,
               const type *result, span where);
+/* A concat of any number of parts along an axis; args and types are overwritten. */
+code *concat_node(fn_scope *s, int axis, int n, code **args, const type **types, const type *result, span where);
 code *lower_builtin(fn_scope *s, const expr *e);
 /* The same with operands already lowered, in the order of builtin_operands. */
 code *lower_builtin_with(fn_scope *s, const expr *e, code **args, code **sizes);

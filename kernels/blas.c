@@ -37,7 +37,10 @@ static void load(void) {
     set_num_threads(1);
     library.lapack = FIND(handle, "dgetrf_", library.dgetrf) &&
                      FIND(handle, "dgetrs_", library.dgetrs) &&
-                     FIND(handle, "dgetri_", library.dgetri);
+                     FIND(handle, "dgetri_", library.dgetri) &&
+                     FIND(handle, "dpotrf_", library.dpotrf) &&
+                     FIND(handle, "dtrtrs_", library.dtrtrs) &&
+                     FIND(handle, "dgesvd_", library.dgesvd);
     const char *version = "OpenBLAS", *core = "";
     char words[64] = "";
     /* The configuration begins "OpenBLAS 0.3.21 …". */

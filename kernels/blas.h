@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { BLAS_ROW_MAJOR = 101, BLAS_AS_IS = 111, BLAS_TRANSPOSED = 112 };
+enum { BLAS_ROW_MAJOR = 101, BLAS_COLUMN_MAJOR = 102, BLAS_AS_IS = 111, BLAS_TRANSPOSED = 112 };
 
 typedef struct blas {
     void (*sgemm)(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a,
@@ -25,6 +25,13 @@ typedef struct blas {
                    const int *lda, const int *pivots, double *b, const int *ldb, int *info, size_t);
     void (*dgetri)(const int *n, double *a, const int *lda, const int *pivots, double *work,
                    const int *lwork, int *info);
+    void (*dpotrf)(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t);
+    void (*dtrtrs)(const char *uplo, const char *trans, const char *diag, const int *n,
+                   const int *columns, const double *a, const int *lda, double *b, const int *ldb,
+                   int *info, size_t, size_t, size_t);
+    void (*dgesvd)(const char *jobu, const char *jobvt, const int *m, const int *n, double *a,
+                   const int *lda, double *s, double *u, const int *ldu, double *vt,
+                   const int *ldvt, double *work, const int *lwork, int *info, size_t, size_t);
     char name[96];
 } blas;
 

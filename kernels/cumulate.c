@@ -24,32 +24,73 @@ typedef struct tile {
 
 #define RUNNING(name, T, W, START, NEXT)                                                           \
     static void name(const tile *t) {                                                              \
-        W acc[TILE];                                                                               \
-        for (int64_t i = 0; i < t->width; i++) acc[i] = (START);                                   \
-        for (int64_t j = 0; j < t->n; j++) {                                                       \
-            int64_t at = (t->reversed ? t->n - 1 - j : j) * t->step;                               \
-            const T *x = (const T *)t->x + at;                                                     \
-            T *out = (T *)t->out + at;                                                             \
-            for (int64_t i = 0; i < t->width; i++) {                                               \
-                acc[i] = (W)(acc[i] NEXT(W) x[i]);                                                 \
-                out[i] = (T)acc[i];                                                                \
-            }                                                                                      \
+        W acc[TILE], one = (START);                                                                \
+        int64_t first = t->reversed ? (t->n - 1) * t->step : 0;                                    \
+        int64_t by = t->reversed ? -t->step : t->step;                                             \
+        const T *x = (const T *)t->x + first;                                                      \
+        T *out = (T *)t->out + first;                                                              \
+        for (int64_t j = 0; t->width == 1 && j < t->n; j++) {                                      \
+            one = (W)(one NEXT(W) x[j * by]);                                                      \
+            out[j * by] = (T)one;                                                                  \
         }                                                                                          \
+        if (t->width == 1) return;                                                                 \
+        for (int64_t i = 0; i < t->width; i++) acc[i] = (START);                                   \
+        for (int64_t j = 0; j < t->n; j++)                                                         \
+            for (int64_t i = 0; i < t->width; i++) {                                               \
+                acc[i] = (W)(acc[i] NEXT(W) x[j * by + i]);                                        \
+                out[j * by + i] = (T)acc[i];                                                       \
+            }                                                                                      \
     }
 RUNNING(sum_f32, float, double, 0.0, +)
 RUNNING(sum_f64, double, double, 0.0, +)
 RUNNING(sum_f64_reference, double, long double, 0.0L, +)
 RUNNING(sum_i32, int32_t, uint32_t, 0, +)
 RUNNING(sum_i64, int64_t, uint64_t, 0, +)
+RUNNING(product_f32, float, double, 1.0, *)
+RUNNING(product_f64, double, double, 1.0, *)
+RUNNING(product_f64_reference, double, long double, 1.0L, *)
+RUNNING(product_i32, int32_t, uint32_t, 1, *)
+RUNNING(product_i64, int64_t, uint64_t, 1, *)
+
+/* The exponentials so far, relative to the largest entry so far, and that entry. */
+#define RUNNING_LOG(name, T, W, F)                                                                 \
+    static void name(const tile *t) {                                                              \
+        W most[TILE], sum[TILE];                                                                   \
+        for (int64_t i = 0; i < t->width; i++) most[i] = -(W)INFINITY, sum[i] = (W)0;              \
+        for (int64_t j = 0; j < t->n; j++) {                                                       \
+            const T *x = (const T *)t->x + j * t->step;                                            \
+            T *out = (T *)t->out + j * t->step;                                                    \
+            for (int64_t i = 0; i < t->width; i++) {                                               \
+                W v = (W)x[i];                                                                     \
+                if (v > most[i]) {                                                                 \
+                    sum[i] = sum[i] * exp##F(most[i] - v) + (W)1;                                  \
+                    most[i] = v;                                                                   \
+                } else if (v == most[i]) {                                                         \
+                    sum[i] += v == -(W)INFINITY ? (W)0 : (W)1;                                     \
+                } else {                                                                           \
+                    sum[i] += exp##F(v - most[i]);                                                 \
+                }                                                                                  \
+                out[i] = (T)(most[i] + log##F(sum[i]));                                            \
+            }                                                                                      \
+        }                                                                                          \
+    }
+RUNNING_LOG(log_f32, float, double, )
+RUNNING_LOG(log_f64, double, double, )
+RUNNING_LOG(log_f64_reference, double, long double, l)
 
 typedef void tile_fn(const tile *t);
 
 static tile_fn *tile_function(const context *c, op_id op, dtype t) {
     static tile_fn *const sums[DTYPE_COUNT] = {
         [DT_F32] = sum_f32, [DT_F64] = sum_f64, [DT_I32] = sum_i32, [DT_I64] = sum_i64};
-    bool reference = c->numerics == NUMERICS_REFERENCE && t == DT_F64;
-    (void)op;
-    return reference ? sum_f64_reference : sums[t];
+    static tile_fn *const products[DTYPE_COUNT] = {[DT_F32] = product_f32,
+                                                   [DT_F64] = product_f64,
+                                                   [DT_I32] = product_i32,
+                                                   [DT_I64] = product_i64};
+    bool wider = c->numerics == NUMERICS_REFERENCE && t == DT_F64;
+    if (op == OP_cumsum) return wider ? sum_f64_reference : sums[t];
+    if (op == OP_cumprod) return wider ? product_f64_reference : products[t];
+    return wider ? log_f64_reference : t == DT_F64 ? log_f64 : log_f32;
 }
 
 /* ---- tiles of a dense operand ---- */

@@ -42,10 +42,10 @@ bool result_onto(context *c, const op_call *call, int k, const op_type *type, re
 typedef bool family_fn(context *c, const op_call *call, value *out);
 family_fn elementwise_perform, reduce_perform, reduce_argument_perform, reduce_logsumexp_perform;
 family_fn along_softmax_perform, along_shift_perform, along_scan_perform;
-family_fn cumulate_perform;
+family_fn cumulate_perform, order_perform;
 family_fn shape_perform, shape_concat_perform, shape_slice_perform, shape_slice_add_perform;
 family_fn gather_take_perform, gather_take_along_perform, gather_scatter_perform,
     gather_scatter_along_perform, gather_one_hot_perform;
-family_fn matmul_perform, linalg_perform, making_perform, random_perform;
+family_fn matmul_perform, linalg_perform, triangle_perform, conv_perform, making_perform, random_perform;
 
 #endif

@@ -8,52 +8,16 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/blas.h"
-#include "kernels/family.h"
+#include "kernels/linalg.h"
 #include "runtime/tensor.h"
 #include "runtime/threads.h"
-
-enum {
-    TASKS_MOST = 64,
-    WORK_COLUMNS = 64, /* columns of working room with which LAPACK works in blocks */
-};
 
 /* Matrices go to a task together until they have this many multiplications. */
 static const int64_t task_work = 1LL << 16;
 
-/* A matrix in elements: strides from row to row and from column to column. */
-typedef struct matrix {
-    const char *data;
-    int64_t row, column;
-} matrix;
-
-typedef struct batch batch;
-/* Computes one matrix's result to out. Returns 0, or the place, from 1 on, at which it failed. */
-typedef int one_fn(const batch *j, matrix a, matrix b, char *out, double *room);
-
-struct batch {
-    const blas *lapack;
-    one_fn *one;
-    dtype t;
-    size_t element;
-    matrix a, b; /* of the first batch entry */
-    int n, k;    /* rows, and columns of the right-hand side */
-    int rank;
-    int64_t dims[MAX_RANK], step_a[MAX_RANK], step_b[MAX_RANK];
-    int64_t count, per_task;
-    char *out;
-    size_t out_each; /* bytes */
-    double *room;
-    size_t room_each; /* doubles */
-    struct failure {
-        int64_t entry; /* of the batch, -1 for none */
-        int place;
-    } failed[TASKS_MOST];
-};
-
 /* ---- moving elements ---- */
 
-static void load(dtype t, matrix x, int rows, int columns, double *to) {
+void linalg_load(dtype t, matrix x, int rows, int columns, double *to) {
     for (int64_t i = 0; i < rows; i++) {
         if (t == DT_F32) {
             const float *from = (const float *)(const void *)x.data + i * x.row;
@@ -82,7 +46,7 @@ static void store_turned(dtype t, char *out, const double *from, int rows, int c
         for (int64_t k = 0; k < columns; k++) put(t, out, i * columns + k, from[k * rows + i]);
 }
 
-static void store(dtype t, char *out, const double *from, int64_t count) {
+void linalg_store(dtype t, char *out, const double *from, int64_t count) {
     for (int64_t i = 0; i < count; i++) put(t, out, i, from[i]);
 }
 
@@ -99,17 +63,18 @@ static double *rest_of(const batch *j, double *room) {
 
 static int factor(const batch *j, matrix a, double *room) {
     int info;
-    load(j->t, a, j->n, j->n, room);
+    if (j->n == 0) return 0;
+    linalg_load(j->t, a, j->n, j->n, room);
     j->lapack->dgetrf(&j->n, &j->n, room, &j->n, pivots_of(j, room), &info);
     return info;
 }
 
 static int inverse(const batch *j, matrix a, matrix b, char *out, double *room) {
-    int info = factor(j, a, room), work = j->n * WORK_COLUMNS;
+    int info = factor(j, a, room), work = j->n * LINALG_WORK;
     (void)b;
     if (info > 0) return info;
     j->lapack->dgetri(&j->n, room, &j->n, pivots_of(j, room), rest_of(j, room), &work, &info);
-    store(j->t, out, room, (int64_t)j->n * j->n);
+    linalg_store(j->t, out, room, (int64_t)j->n * j->n);
     return info;
 }
 
@@ -117,10 +82,77 @@ static int solution(const batch *j, matrix a, matrix b, char *out, double *room)
     int info = factor(j, a, room);
     double *x = rest_of(j, room);
     if (info > 0) return info;
-    load(j->t, turned(b), j->k, j->n, x);
+    linalg_load(j->t, turned(b), j->k, j->n, x);
     j->lapack->dgetrs("T", &j->n, &j->k, room, &j->n, pivots_of(j, room), x, &j->n, &info, 1);
     store_turned(j->t, out, x, j->n, j->k);
     return info;
+}
+
+/* Without the triangle that was not read. */
+static int triangular_root(const batch *j, matrix a, matrix b, char *out, double *room) {
+    int info;
+    (void)b;
+    linalg_load(j->t, a, j->n, j->n, room);
+    j->lapack->dpotrf("U", &j->n, room, &j->n, &info, 1);
+    for (int64_t row = 0; row < j->n; row++)
+        for (int64_t column = row + 1; column < j->n; column++) room[row * j->n + column] = 0.0;
+    linalg_store(j->t, out, room, (int64_t)j->n * j->n);
+    return info;
+}
+
+static int triangular_solution(const batch *j, matrix a, matrix b, char *out, double *room) {
+    double *x = rest_of(j, room);
+    int info;
+    linalg_load(j->t, a, j->n, j->n, room);
+    linalg_load(j->t, turned(b), j->k, j->n, x);
+    j->lapack->dtrtrs(j->upper ? "L" : "U", "T", "N", &j->n, &j->k, room, &j->n, x, &j->n, &info, 1,
+                      1, 1);
+    store_turned(j->t, out, x, j->n, j->k);
+    return info;
+}
+
+/* ---- determinants ---- */
+
+scaled scaled_times(scaled x, double y) {
+    int power = 0;
+    double m = x.m * y;
+    if (!isfinite(m) || m == 0.0) return (scaled){m, 0};
+    m = frexp(m, &power);
+    return (scaled){m, x.e + power};
+}
+
+double scaled_value(scaled x) {
+    int64_t far = 1 << 12; /* beyond every exponent of a double */
+    return ldexp(x.m, (int)(x.e > far ? far : x.e < -far ? -far : x.e));
+}
+
+scaled linalg_determinant(int n, const double *factored, const int *pivots) {
+    scaled x = {1.0, 0};
+    for (int64_t i = 0; i < n; i++) {
+        x = scaled_times(x, factored[i * n + i]);
+        if (pivots[i] != i + 1) x.m = -x.m;
+    }
+    return x;
+}
+
+/* A singular matrix has a zero on its diagonal then: nothing here is an error. */
+static int determinant(const batch *j, matrix a, matrix b, char *out, double *room) {
+    (void)b;
+    factor(j, a, room);
+    double x = scaled_value(linalg_determinant(j->n, room, pivots_of(j, room)));
+    put(j->t, out, 0, x + 0.0);
+    return 0;
+}
+
+static int log_determinant(const batch *j, matrix a, matrix b, char *out, double *room) {
+    const double ln2 = 0.693147180559945309417;
+    int info = factor(j, a, room);
+    (void)b;
+    if (info > 0) return info;
+    scaled x = linalg_determinant(j->n, room, pivots_of(j, room));
+    bool fits = x.e > -1000 && x.e < 1000;
+    put(j->t, out, 0, fits ? log(scaled_value(x)) : log(x.m) + (double)x.e * ln2);
+    return 0;
 }
 
 /* ---- all of them ---- */
@@ -163,29 +195,41 @@ static matrix operand(const array *x, int own, int rank, int64_t *steps) {
 /* The number of doubles that one matrix needs. */
 static size_t room_of(const batch *j, op_id op) {
     size_t n = (size_t)j->n, k = (size_t)j->k, square = n * n + n;
-    return op == OP_inv ? square + n * WORK_COLUMNS : square + n * k;
+    if (op == OP_cofactor || op == OP_cofactor_slope) return linalg_cofactor_room(n);
+    return op == OP_inv ? square + n * LINALG_WORK : square + n * k;
 }
 
 static one_fn *one_of(op_id op) {
-    return op == OP_inv ? inverse : solution;
+    switch (op) {
+    case OP_inv: return inverse;
+    case OP_cholesky: return triangular_root;
+    case OP_det: return determinant;
+    case OP_logdet: return log_determinant;
+    case OP_cofactor: return linalg_cofactor;
+    case OP_cofactor_slope: return linalg_cofactor_slope;
+    case OP_solve_triangular: return triangular_solution;
+    default: return solution;
+    }
 }
 
 static bool set_batch(context *c, const op_call *call, const op_type *type, batch *j) {
     array a = array_of(&call->in[0]);
     int64_t n = a.dims[a.rank - 1], k = 1;
-    int own = 2; /* axes of the result that are not of the batch */
+    /* Axes of the result that are not of the batch. */
+    int own = op_table[call->op].class == CLASS_DETERMINANT ? 0 : 2;
     j->t = a.t;
     j->element = dtype_size(a.t);
     j->one = one_of(call->op);
+    j->upper = call->attrs != NULL && call->attrs->reversed;
     if (call->n > 1) {
         array b = array_of(&call->in[1]);
         own = b.rank == 1 ? 1 : 2;
         k = b.rank == 1 ? 1 : b.dims[b.rank - 1];
         j->b = operand(&b, own, type->rank - own, j->step_b);
     }
-    if (n > INT_MAX / WORK_COLUMNS || k > INT_MAX)
+    if (n > INT_MAX / LINALG_WORK || k > INT_MAX)
         return error_set(&c->err, ERROR_K0511, call->where, "%s takes matrices of up to %d rows",
-                         op_table[call->op].surface, INT_MAX / WORK_COLUMNS);
+                         op_table[call->op].surface, INT_MAX / LINALG_WORK);
     j->n = (int)n;
     j->k = (int)k;
     j->rank = type->rank - own;
@@ -220,15 +264,21 @@ static void entry_print(const batch *j, int64_t entry, char *out, size_t room) {
 }
 
 static bool report(context *c, const op_call *call, const batch *j, const struct failure *f) {
-    char which[80] = "", entry[64];
-    const char *name = op_table[call->op].surface,
-               *first = call->n > 1 ? "its first operand" : "its operand";
+    char which[80] = "", entry[64], why[80];
+    const char *name = op_table[call->op].surface;
     if (j->rank > 0) {
         entry_print(j, f->entry, entry, sizeof entry);
         snprintf(which, sizeof which, "matrix %s of ", entry);
     }
-    error_set(&c->err, ERROR_K0520, call->where, "%s: %s%s is singular: pivot %d is 0", name, which,
-              first, f->place - 1);
+    bool root = call->op == OP_cholesky;
+    if (root)
+        snprintf(why, sizeof why, "not positive definite: its leading minor of order %d is not",
+                 f->place);
+    else
+        snprintf(why, sizeof why, "singular: %s %d is 0",
+                 call->op == OP_solve_triangular ? "its diagonal entry" : "pivot", f->place - 1);
+    error_set(&c->err, root ? ERROR_K0521 : ERROR_K0520, call->where, "%s: %sits %s is %s", name,
+              which, call->n > 1 ? "first operand" : "operand", why);
     return false;
 }
 
@@ -243,8 +293,8 @@ static bool run_batch(context *c, const op_call *call, batch *j) {
     int64_t each = (int64_t)j->n * j->n;
     each = each > task_work ? task_work : each * (j->n + j->k);
     j->per_task = each >= task_work ? 1 : task_work / (each + 1) + 1;
-    if (j->per_task < (j->count + TASKS_MOST - 1) / TASKS_MOST)
-        j->per_task = (j->count + TASKS_MOST - 1) / TASKS_MOST;
+    if (j->per_task < (j->count + LINALG_TASKS - 1) / LINALG_TASKS)
+        j->per_task = (j->count + LINALG_TASKS - 1) / LINALG_TASKS;
     int tasks = (int)((j->count + j->per_task - 1) / j->per_task);
     size_t bytes;
     j->room_each = room_of(j, call->op);
@@ -265,7 +315,8 @@ bool linalg_perform(context *c, const op_call *call, value *out) {
     if (!result_type(c, call, &type) || !set_batch(c, call, &type, &j)) return false;
     if (!open_lapack(c, call, &j) || !result_new(c, &type, &r)) return false;
     j.out = r.data;
-    if (r.size > 0 && j.n > 0 && !run_batch(c, call, &j)) {
+    bool empty = j.n == 0 && op_table[call->op].class != CLASS_DETERMINANT;
+    if (r.size > 0 && !empty && !run_batch(c, call, &j)) {
         value_release(c, r.v);
         return false;
     }

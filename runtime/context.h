@@ -57,6 +57,9 @@ struct context {
     } clock;                                /* for context_may_go_on */
     uint64_t perturb_replay;                /* testing: a replay that reaches this iteration of a loop finds
                                                its first carried number changed; 0: none */
+    void (*on_iteration)(void *self, context *c);   /* called where a loop's body is entered, replays included;
+                                                       may look and must not change; NULL: nobody looks */
+    void *observer;                         /* its self */
     const char *stack_end;                  /* lowest address the C stack may reach; NULL: unchecked */
 };
 

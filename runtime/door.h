@@ -24,6 +24,7 @@ struct custom_call;         /* ad/ad.h */
 struct handler {
     handler *outer;         /* NULL for the bottom */
     int recorders;          /* reverse handlers among this one and those outside it */
+    int pushers;            /* forward handlers among them */
     /* Performs the call, with c->top set to h by the door. *out is owned by the caller on success. */
     bool (*perform)(context *c, handler *h, const op_call *call, value *out);
     /* The same for a call of a function with rules of its own (ad/ad.h); NULL for the bottom. */

@@ -38,6 +38,8 @@ typedef enum op_class {
     CLASS_SCAN,             /* attr axis, reversed; two floats of one shape */
     CLASS_CUMULATE,         /* attr axis, reversed (cumsum alone); float or integer */
     CLASS_CUMULATE_FLOAT,   /* attr axis */
+    CLASS_ORDER,            /* attr axis; float or integer -> I64 places along the axis */
+    CLASS_TOP_K,            /* attr axis, dims[0]: how many places */
     CLASS_RESHAPE,          /* attr rank, dims */
     CLASS_PERMUTE,          /* attr perm */
     CLASS_BROADCAST,        /* attr rank, dims; ones[0] operand, ones[1] result */
@@ -52,7 +54,15 @@ typedef enum op_class {
     CLASS_MATMUL,           /* attr ones[0..1] for the batch axes */
     CLASS_MATMUL_ADD,
     CLASS_MATRIX,           /* square floating matrices on the last two axes -> same */
-    CLASS_SOLVE,            /* such matrices, and a vector or matrices as a product takes; attr ones[0..1] */
+    CLASS_MATRIX_PAIR,      /* two of one shape -> same */
+    CLASS_DETERMINANT,      /* such matrices -> a number for each */
+    CLASS_SOLVE,            /* such matrices, and a vector or matrices as a product takes; attr ones[0..1],
+                             * of a triangular one reversed: it is the upper */
+    CLASS_TRIANGLE,         /* matrices -> same; attr lo[0]: the last diagonal kept, reversed: the first */
+    CLASS_CONV,             /* x, w; attr per spatial axis i: step[i] stride, step[2 + i] dilation, lo[i]
+                             * padding; lo[2] groups */
+    CLASS_CONV_INPUT_GRAD,  /* cotangent, w; the same, and rank, dims: x's shape; ones[2]: x's literal ones */
+    CLASS_CONV_WEIGHT_GRAD, /* x, cotangent; the same of w */
     CLASS_FULL,             /* number; attr rank, dims (rank 0: the number itself) */
     CLASS_FULL_LIKE,        /* any tensor or number, number -> the number's dtype, the first's shape */
     CLASS_ARANGE,           /* attr dims[0], dtype (an integer) */
@@ -107,6 +117,9 @@ typedef struct dim_algebra {
     dim_verdict (*compare)(void *self, int64_t a, int64_t b);   /* LATER: only the run can tell */
     int64_t (*add)(void *self, int64_t a, int64_t b);
     int64_t (*mul)(void *self, int64_t a, int64_t b);
+    /* How many windows fit, as op_windows says it of sizes; size or window is no plain size. */
+    int64_t (*windows)(void *self, int64_t size, int64_t window, int64_t stride, int64_t padding,
+                       int64_t dilation);
 } dim_algebra;
 
 /* Why operands do not fit. */

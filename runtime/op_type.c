@@ -248,6 +248,26 @@ static bool rule_scan(const rule *r) {
            axis_within(r, 0);
 }
 
+static bool rule_order(const rule *r) {
+    bool good = rule_along(r, WANT_NUMERIC);
+    r->out->dtype = DT_I64;
+    return good;
+}
+
+static bool rule_top_k(const rule *r) {
+    int64_t k = r->attrs->dims[0];
+    char text[80];
+    if (!rule_order(r)) return false;
+    int64_t *dim = &r->out->dims[r->attrs->axis];
+    if (in_a_run(r) && k < 0) return fail(r, FAULT_OVERFLOW, 0, "a negative size");
+    if (k >= 0 && *dim >= 0 && k > *dim) {
+        snprintf(text, sizeof text, "%lld entries or more on its last axis", (long long)k);
+        return fail_axis(r, FAULT_SIZE, 0, r->attrs->axis, text);
+    }
+    *dim = k;
+    return true;
+}
+
 /* ---- shape ---- */
 
 static bool product(const rule *r, int rank, const int64_t *dims, int64_t *out) {
@@ -518,9 +538,105 @@ static bool rule_matrix(const rule *r) {
     return square_matrices(r, 0);
 }
 
+static bool rule_matrix_pair(const rule *r) {
+    return rule_matrix(r) && same_dtype(r, 0, 1) && same_shape(r, 0, 1);
+}
+
+static bool rule_determinant(const rule *r) {
+    same_as(r, 0);
+    if (!square_matrices(r, 0)) return false;
+    r->out->rank = (uint8_t)(r->in[0].rank - 2);
+    return true;
+}
+
+static bool rule_triangle(const rule *r) {
+    same_as(r, 0);
+    return want(r, 0, WANT_NUMERIC) &&
+           (r->in[0].rank >= 2 || fail(r, FAULT_RANK, 0, "rank 2 or more"));
+}
+
 /* The inverse of a square matrix has its type, so that the result is that of a product. */
 static bool rule_solve(const rule *r) {
     return square_matrices(r, 0) && rule_product(r, 0, r->attrs->ones);
+}
+
+/* ---- windows ---- */
+
+/* How many windows of a size fit along axis `axis` of x, operand kx; the window is operand kw's, or
+ * an attribute when that is negative. */
+static bool dim_windows(const rule *r, int kx, int axis, int kw, int64_t size, int64_t window,
+                        int spatial, int64_t dilation, int64_t *out) {
+    int64_t stride = r->attrs->step[spatial], padding = r->attrs->lo[spatial], reach;
+    if (stride < 1 || padding < 0 || dilation < 1)
+        return fail(r, FAULT_OVERFLOW, -1, "a stride or dilation below 1, or a padding below 0");
+    if (window == 0) return fail_axis(r, FAULT_SIZE, kw, axis, "windows of size 1 or more");
+    if (size < 0 || window < 0) {
+        *out = r->algebra->windows(r->algebra->self, size, window, stride, padding, dilation);
+        return true;
+    }
+    if (__builtin_mul_overflow(window - 1, dilation, &reach) ||
+        __builtin_add_overflow(size, 2 * padding, &size))
+        return fail(r, FAULT_OVERFLOW, kx, "sizes beyond 64 bits");
+    if (size <= reach) {
+        char text[80];
+        snprintf(text, sizeof text, "at least %lld entries along axis %d, padding included",
+                 (long long)reach + 1, axis);
+        return fail_axis(r, FAULT_SIZE, kx, axis, text);
+    }
+    *out = (size - reach - 1) / stride + 1;
+    return true;
+}
+
+/* The channels of x, operand kx, against the filters w, operand kw. */
+static bool conv_channels(const rule *r, const op_type *x, const op_type *w, int kx, int kw) {
+    int64_t groups = r->attrs->lo[2], channels;
+    if (groups < 1) return fail(r, FAULT_OVERFLOW, -1, "less than one group");
+    if (!dim_mul(r, w->dims[1], groups, &channels))
+        return fail(r, FAULT_OVERFLOW, kw, "sizes beyond 64 bits");
+    if (dim_compare(r, x->dims[1], channels) == DIM_DIFFERENT) {
+        if (groups == 1) return fail_dims(r, kx, 1, kw, 1);
+        return fail_axis(r, FAULT_SIZE, kw, 1, "filters with a group's channels along axis 1");
+    }
+    if (w->dims[0] >= 0 && w->dims[0] % groups != 0)
+        return fail_axis(r, FAULT_SIZE, kw, 0, "as many filters for each group");
+    return true;
+}
+
+static bool conv_type(const rule *r, const op_type *x, const op_type *w, int kx, int kw,
+                      op_type *out) {
+    if (!conv_channels(r, x, w, kx, kw)) return false;
+    *out = *x;
+    out->dims[1] = w->dims[0];
+    for (int i = 0; i + 2 < x->rank; i++)
+        if (!dim_windows(r, kx, i + 2, kw, x->dims[i + 2], w->dims[i + 2], i,
+                         r->attrs->step[2 + i], &out->dims[i + 2]))
+            return false;
+    return true;
+}
+
+static bool rule_conv(const rule *r) {
+    bool one = r->op == OP_conv1d;
+    for (int k = 0; k < 2; k++)
+        if (r->in[k].rank != (one ? 3 : 4))
+            return fail(r, FAULT_RANK, k,
+                        k == 0 ? (one ? "x of dims [N, C, L]" : "x of dims [N, C, H, W]")
+                        : one  ? "filters of dims [O, C / groups, K]"
+                               : "filters of dims [O, C / groups, KH, KW]");
+    return want(r, 0, WANT_FLOAT) && same_dtype(r, 0, 1) &&
+           conv_type(r, &r->in[0], &r->in[1], 0, 1, r->out);
+}
+
+/* A gradient has the shape that the attributes name, if the convolution would then fit. Operand
+ * `cotangent` stands where its result was, the other one is what it was. */
+static bool rule_conv_grad(const rule *r, int cotangent) {
+    const op_type *other = &r->in[1 - cotangent], *x = cotangent == 0 ? r->out : other;
+    op_type made;
+    r->out->dtype = r->in[0].dtype;
+    if (!want(r, 0, WANT_FLOAT) || !same_dtype(r, 0, 1) || !attr_shape(r)) return false;
+    if (other->rank != r->out->rank || other->rank < 3 || other->rank > 4)
+        return fail(r, FAULT_RANK, 1 - cotangent, "rank 3 or 4");
+    return conv_type(r, x, cotangent == 0 ? other : r->out, 1 - cotangent, 1 - cotangent, &made) &&
+           has_shape(r, cotangent, &made);
 }
 
 /* ---- making ---- */
@@ -582,6 +698,8 @@ static bool apply(const rule *r) {
     case CLASS_SCAN: return rule_scan(r);
     case CLASS_CUMULATE: return rule_along(r, WANT_NUMERIC);
     case CLASS_CUMULATE_FLOAT: return rule_along(r, WANT_FLOAT);
+    case CLASS_ORDER: return rule_order(r);
+    case CLASS_TOP_K: return rule_top_k(r);
     case CLASS_RESHAPE: return rule_reshape(r);
     case CLASS_PERMUTE: return rule_permute(r);
     case CLASS_BROADCAST: return rule_broadcast(r);
@@ -598,7 +716,13 @@ static bool apply(const rule *r) {
     case CLASS_MATMUL: return rule_product(r, 0, r->attrs->ones);
     case CLASS_MATMUL_ADD: return rule_matmul_add(r);
     case CLASS_MATRIX: return rule_matrix(r);
+    case CLASS_MATRIX_PAIR: return rule_matrix_pair(r);
+    case CLASS_DETERMINANT: return rule_determinant(r);
     case CLASS_SOLVE: return rule_solve(r);
+    case CLASS_TRIANGLE: return rule_triangle(r);
+    case CLASS_CONV: return rule_conv(r);
+    case CLASS_CONV_INPUT_GRAD: return rule_conv_grad(r, 0);
+    case CLASS_CONV_WEIGHT_GRAD: return rule_conv_grad(r, 1);
     case CLASS_FULL: return rule_full(r);
     case CLASS_FULL_LIKE: return rule_full_like(r);
     case CLASS_ARANGE: return rule_square(r, 1);

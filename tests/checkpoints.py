@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 POLICIES = ["k=1", "k=2", "k=3", "k=7", "k=50", "k=auto", "slots=1", "slots=2", "slots=3", "slots=9",
-            "memory=64KiB", "memory=200KiB", "memory=8MiB", 'slots=4, disk="/tmp"']
+            "memory=1MiB", "memory=2MiB", "memory=16MiB", 'slots=4, disk="/tmp"']
 VARIANTS = 6
 
 
@@ -81,7 +81,9 @@ class Body:
 
     def condition(self, env):
         r = self.rng
-        kind = r.randrange(3)
+        kind = r.randrange(4)
+        if kind == 3:
+            return f"slope({r.choice(env['scalars'])}) > {r.uniform(-1, 1):.2f}"
         if kind == 0 and env["counters"]:
             return f"{r.choice(env['counters'])} % 3 == {r.randrange(3)}"
         if kind == 1:
@@ -103,6 +105,10 @@ class Body:
         text = f"{indent}«{place}» let ({v}, {s}) = while ({condition}) [{v} = {self.vector(env, 1)}, " \
                f"{s}: F64 = {self.scalar(env, 1)}, {i} = 0] {{\n"
         swap = r.random() < 0.2
+        if r.random() < 0.2:  # a loop whose result nothing reads, first in the body
+            text += f"{indent}  let _ = while (k < 2) [q: F64 = {s}, k = 0] {{ (q * q, k + 1) }};\n"
+        if r.random() < 0.2:  # decisions that only feed an effect
+            text += f"{indent}  print(if ({self.condition(inner)}) {{ 1 }} else {{ 0 }});\n"
         if depth > 0 and r.random() < 0.6:
             nested, w, t = self.loop(inner, depth - 1, indent + "  ")
             text += nested
@@ -169,7 +175,11 @@ def program(seed):
               f"let t0 = tensor<F64, [3]>({vector()});\n"
               f"let m0 = tensor<F64, [3, 3]>([{vector()}, {vector()}, {vector()}]);\n"
               f"let a0: F64 = {number(rng, False)};\n")
-    return inputs + "".join(out) + "(" + ",\n ".join(ends) + ")\n"
+    # A gradient inside a condition, of a loop with a policy of its own.
+    slope = ("fn bend(x: F64) -> F64 {\n"
+             "  @checkpoint(k=2) let b = while (i < 3) [b = x, i = 0] { (sin(b) + 0.1 * x, i + 1) };\n  b\n}\n"
+             "fn slope(x: F64) -> F64 { let (y, d) = handle bend(x) with reverseMode; d }\n")
+    return inputs + slope + "".join(out) + "(" + ",\n ".join(ends) + ")\n"
 
 
 def bits(results):

@@ -52,6 +52,7 @@ group() {
         need command_ clang-tidy clang-tidy "make lint"
         need command_ cppcheck cppcheck "make lint"
         ;;
+    plots) need command_ gnuplot gnuplot-nox "drawing" ;;
     format) need command_ clang-format clang-format "make format" ;;
     *)
         echo "install.sh: no group '$1'" >&2

@@ -18,7 +18,7 @@ PLACE = re.compile(r"^\s*--> (.*):(\d+):(\d+)\s*$", re.MULTILINE)
 class Run:
     """One run of the interpreter: code, out and err, and whether it took longer than `limit` seconds."""
 
-    def __init__(self, binary, arguments, stdin="", limit=60.0, **more):
+    def __init__(self, binary, arguments, stdin="", limit=30.0, **more):
         data = stdin.encode() if isinstance(stdin, str) else stdin
         self.late = False
         try:

@@ -70,6 +70,13 @@ static const program_text programs[] = {
                     "let t = tensor<F64, [2]>([1.0, 2.0]);\n"
                     "let a: F64 = 0.5;\n"
                     "(handle f(x, a, 5) with reverseMode, handle g(x) with forwardMode(t))\n"},
+    {"composites", "fn f(x: tensor<F64, [2, 3]>) -> F64 {\n"
+                   "  let (a, b) = split(pad(x, [[0, 0], [0, 1]], value=sum(x)), 2, axis=1);\n"
+                   "  let (v, _) = top_k(cumprod(logcumsumexp(x)), 2);\n"
+                   "  let e = einsum(\"ij,kj,ii->ik\", x, sort(x), tile(a, [1, 1]));\n"
+                   "  sum(roll(flip(e, 0), 1, 1)) + std(cummax(v)) + norm(cumsum(b)) + trace(tril(diag(diag(e))))\n"
+                   "}\n"
+                   "handle f([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]]) with reverseMode\n"},
     {"wrong", "fn f(x: tensor<F32, [A]>, y: tensor<F32, [B]>) -> F32 { sum(x + y) + undefined_name }\n"
               "let z = [1.0, 2.0] @ [1.0, 2.0, 3.0];\n"
               "f(z)\n"},

@@ -117,10 +117,35 @@ def solve(a, b):
     return torch.linalg.solve(a, b.unsqueeze(-1)).squeeze(-1) if b.dim() == 1 else torch.linalg.solve(a, b)
 
 
+def triangular(a, b, lower=True):
+    if b.dim() == 1:
+        return triangular(a, b.unsqueeze(-1), lower).squeeze(-1)
+    return torch.linalg.solve_triangular(a, b, upper=not lower)
+
+
+def definite(*shape):
+    """Symmetric positive definite matrices."""
+    m = draw(*shape)
+    return m @ m.transpose(-1, -2) + torch.eye(shape[-1], dtype=F64)
+
+
 B, C = draw(2, 3), draw(2, 3)
 MASK = boolean([[True, False, True], [False, False, True]])
 T4 = f64([[1.0, 3.0, 3.0, -2.0], [0.5, 0.5, 0.5, 0.5]])  # ties
 E = torch.nn.functional
+
+EQUATIONS = [
+    ("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("ji", (2, 3)), ("ii", (3, 3)), ("ii->i", (3, 3)), ("ii->", (3, 3)),
+    ("ij->", (2, 3)), ("ij->j", (2, 3)), ("i,i->", (4,), (4,)), ("i,j->ij", (2,), (3,)), ("i,j->ji", (2,), (3,)),
+    ("bij,bjk->bik", (2, 3, 4), (2, 4, 2)), ("bij,bjk->ki", (2, 3, 4), (2, 4, 2)), ("bi,bi->b", (2, 3), (2, 3)),
+    ("ij,ij->ij", (2, 3), (2, 3)), ("ij,ji->ij", (2, 3), (3, 2)), ("...ij,...jk->...ik", (2, 2, 3), (2, 3, 2)),
+    ("...ij,jk->...ik", (2, 2, 3), (3, 2)), ("i...->...i", (2, 3, 4)), ("...", (2, 3)), ("iji->j", (2, 3, 2)),
+    ("iij,j->i", (2, 2, 3), (3,)), ("iijj->ij", (2, 2, 3, 3)), ("iii->i", (3, 3, 3)), ("ij,jk,kl->il", (2, 3), (3, 4), (4, 2)),
+    ("ij,k,k->i", (2, 3), (4,), (4,)), ("a,ab,b->", (3,), (3, 2), (2,)), ("abc,cde,e->abd", (2, 2, 3), (3, 2, 2), (2,)),
+    ("Ab,bA->A", (2, 3), (3, 2)), ("zB,Bz", (2, 3), (3, 2)), ("ij,jk->ik", (2, 0), (0, 3)), ("ij,jk->ik", (0, 2), (2, 3)),
+    (",i->i", (), (3,)), ("i,i,i->i", (3,), (3,), (3,)), ("abcd,cdef->abef", (2, 1, 3, 2), (3, 2, 1, 2)), ("i->", (0,)),
+    ("ibj,kbj->bik", (2, 3, 4), (5, 3, 4)), ("...a,...a->...", (2, 3), (2, 3)), ("b...,b...->...", (2, 3), (2, 3)),
+]
 
 CASES = {
     "neg": unary("neg(x)", torch.neg) + [Case("-x", torch.neg, draw(3)), Case("-x", torch.neg, i32([1, -2]))],
@@ -225,6 +250,19 @@ CASES = {
         Case("cumsum(x)", lambda x: torch.cumsum(x, -1), draw(300)),
         Case("cumsum(x)", lambda x: torch.cumsum(x, -1, dtype=I32), i32([3, 4, -5])),
         Case("cumsum(x, axis=0)", lambda x: torch.cumsum(x, 0), draw(3, 70))],
+    "cumprod": along("cumprod", torch.cumprod) + [
+        Case("cumprod(x)", lambda x: torch.cumprod(x, -1), f64([2.0, 0.0, 3.0, -1.5])),
+        Case("cumprod(x)", lambda x: torch.cumprod(x, -1), f64([2.0, 0.0, 3.0, 0.0, 1.5])),
+        Case("cumprod(x)", lambda x: torch.cumprod(x, -1), f64([0.0, 0.0])),
+        Case("cumprod(x)", lambda x: torch.cumprod(x, -1, dtype=I32), i32([3, 4, -5]))],
+    "logcumsumexp": along("logcumsumexp", torch.logcumsumexp) + [
+        Case("logcumsumexp(x)", lambda x: torch.logcumsumexp(x, -1), f64([1e4, -1e4, 9999.0, 1e4])),
+        Case("logcumsumexp(x)", lambda x: torch.logcumsumexp(x, -1), f64([-1e4, 0.0, 1e4, -5.0])),
+        Case("logcumsumexp(x)", lambda x: torch.logcumsumexp(x, -1), draw(200, lo=-30.0, hi=30.0))],
+    "argsort": along("argsort", lambda x, a: torch.argsort(x, dim=a)) + [
+        Case("argsort(x)", lambda x: i64([4, 1, 3, 0, 2, 5]), f64([1.0, -0.0, math.nan, 0.0, -math.inf, math.nan])),
+        Case("argsort(x)", lambda x: torch.argsort(x), draw(1000)),
+        Case("argsort(x)", lambda x: i64([1, 3, 0, 2]), i32([5, -7, 5, -7]))],
 
     "reshape": [Case("reshape(x, [3, 2])", lambda x: torch.reshape(x, (3, 2)), B),
                 Case("reshape(transpose(x), [6])", lambda x: torch.reshape(x.T, (6,)), B),
@@ -267,6 +305,33 @@ CASES = {
         Case("solve(transpose(x), transpose(y))", lambda x, y: solve(x.T, y.T), regular(3, 3), draw(2, 3)),
         Case("solve(a=x, b=x)", lambda x: solve(x, x), regular(3, 3))],
 
+    "cholesky": [Case("cholesky(x)", torch.linalg.cholesky, definite(*s))
+                 for s in [(3, 3), (2, 3, 3), (2, 1, 4, 4), (0, 3, 3), (1, 1), (30, 30)]],
+    "solve_triangular": [Case("solve_triangular(x, y)", triangular, regular(*s), draw(*t)) for s, t in [
+        ((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (3,)), ((2, 1, 3, 3), (1, 4, 3, 2)), ((0, 2, 2), (2, 3))]] + [
+        Case("solve_triangular(x, y, lower=false)", lambda x, y: triangular(x, y, False), regular(3, 3), draw(3, 2)),
+        Case("solve_triangular(transpose(x), y, false)", lambda x, y: triangular(x.T, y, False), regular(3, 3), draw(3))],
+
+    "det": [Case("det(x)", torch.linalg.det, draw(*s))
+            for s in [(3, 3), (2, 3, 3), (2, 1, 4, 4), (0, 3, 3), (1, 1), (12, 12)]],
+    "logdet": [Case("logdet(x)", torch.logdet, regular(*s)) for s in [(3, 3), (2, 3, 3), (2, 1, 4, 4), (1, 1), (30, 30)]],
+
+    "conv1d": [Case("conv1d(x, w=y)", E.conv1d, draw(2, 3, 7), draw(4, 3, 3)),
+               Case("conv1d(x, y, stride=2, padding=3, dilation=2, groups=2)",
+                    lambda x, y: E.conv1d(x, y, None, 2, 3, 2, 2), draw(2, 4, 9), draw(6, 2, 3)),
+               Case("conv1d(x, y, [3], [1])", lambda x, y: E.conv1d(x, y, None, 3, 1), draw(1, 1, 500), draw(2, 1, 4)),
+               Case("conv1d(x, y)", E.conv1d, draw(1, 40, 90), draw(3, 40, 20)),
+               Case("conv1d(permute(x, [0, 2, 1]), y)", lambda x, y: E.conv1d(x.permute(0, 2, 1), y), draw(2, 7, 3), draw(4, 3, 1))],
+    "conv2d": [Case("conv2d(x, y)", E.conv2d, draw(2, 3, 6, 5), draw(4, 3, 3, 2)),
+               Case("conv2d(x, y, stride=[2, 1], padding=[1, 2], dilation=[1, 2])",
+                    lambda x, y: E.conv2d(x, y, None, (2, 1), (1, 2), (1, 2)), draw(2, 3, 7, 6), draw(4, 3, 3, 2)),
+               Case("conv2d(x, y, groups=4, padding=1)", lambda x, y: E.conv2d(x, y, None, 1, 1, 1, 4), draw(1, 4, 5, 5), draw(8, 1, 3, 3)),
+               Case("conv2d(x, y, padding=5)", lambda x, y: E.conv2d(x, y, None, 1, 5), draw(1, 1, 2, 2), draw(1, 1, 3, 3)),
+               Case("conv2d(x, y, stride=3)", lambda x, y: E.conv2d(x, y, None, 3), draw(2, 2, 8, 8), draw(3, 2, 1, 1)),
+               Case("conv2d(x, y)", E.conv2d, draw(2, 3, 4, 4), draw(2, 3, 1, 1)),
+               Case("conv2d(x, y)", E.conv2d, draw(0, 3, 4, 4), draw(2, 3, 2, 2)),
+               Case("conv2d(x, y, padding=2)", lambda x, y: E.conv2d(x, y, None, 1, 2), draw(3, 8, 40, 31), draw(8, 8, 5, 5))],
+
     "full": [Case("full([2, 3], x)", lambda x: x * torch.ones(2, 3, dtype=F64), draw())],
     "arange": [Case("arange(5) + x", lambda x: torch.arange(5, dtype=I32) + x, i32(1))],
     "eye": [Case("eye(3, F64) * x", lambda x: torch.eye(3, dtype=F64) * x, draw())],
@@ -293,8 +358,7 @@ CASES.update({
     "var": reduction("var", lambda x, a, k: torch.var(x, a, correction=0, keepdim=k)) + [
         Case("var(x, axis=0, ddof=1)", lambda x: torch.var(x, 0), draw(4, 3)),
         Case("var(x, ddof=2, keepdims=true)", lambda x: torch.var(x, (0, 1), correction=2, keepdim=True), draw(4, 3)),
-        Case("var(x + 1e6)", lambda x: torch.var(x + 1e6, unbiased=False), draw(100)),
-        Case("var(x, axis=0)", lambda x: torch.var(x, 0, unbiased=False), draw(0, 3))],
+        Case("var(x + 1e6)", lambda x: torch.var(x + 1e6, unbiased=False), draw(100))],
     "std": reduction("std", lambda x, a, k: torch.std(x, a, correction=0, keepdim=k)) + [
         Case("std(x, axis=0, ddof=1)", lambda x: torch.std(x, 0), draw(4, 3))],
     "norm": reduction("norm", lambda x, a, k: torch.linalg.vector_norm(x, 2, a, keepdim=k)) + [
@@ -303,6 +367,54 @@ CASES.update({
     "transpose": [Case("transpose(x)", lambda x: x.T, B), Case("transpose(x)", lambda x: x.permute(2, 1, 0), draw(2, 3, 4))],
     "stack": [Case("stack((x, y))", lambda x, y: torch.stack((x, y)), B, C),
               Case("stack((x, y, x), axis=1)", lambda x, y: torch.stack((x, y, x), 1), draw(2), draw(2))],
+    "pad": [Case("pad(x, [[1, 2], [0, 1]])", lambda x: E.pad(x, (0, 1, 1, 2)), B),
+            Case("pad(x, [[1, 0]], value=y)", lambda x, y: torch.cat((y.reshape(1), x)), draw(3), draw()),
+            Case("pad(x, [[0, 2], [1, 1]], y)", lambda x, y: E.pad(x - y, (1, 1, 0, 2)) + y, draw(2, 3), draw()),
+            Case("pad(transpose(x), [[0, 0], [2, 0]], 3.5)", lambda x: E.pad(x.T, (2, 0), value=3.5), B),
+            Case("pad(x, [[2, 1]], value=7)", lambda x: E.pad(x, (2, 1), value=7), i32([1, 2])),
+            Case("pad(x, [[1, 1], [0, 0]])", lambda x: E.pad(x, (0, 0, 1, 1)), draw(0, 2)), Case("pad(x, [])", lambda x: x * 1.0, draw())],
+    "split": [Case("let (a, b) = split(x, 2) in a * b", lambda x: x[:2] * x[2:], draw(4, 3)),
+              Case("let (a, b, c) = split(x, [1, 0, 2], axis=-1) in concat((c, a * a, b), axis=1)",
+                   lambda x: torch.cat((x[:, 1:], x[:, :1] * x[:, :1]), 1), draw(2, 3)),
+              Case("split(x, 3, axis=1).1", lambda x: x[:, 2:4], draw(2, 6)), Case("split(x, 1)", lambda x: x * 1.0, draw(3))],
+    "flip": [Case("flip(x, 0)", lambda x: torch.flip(x, (0,)), draw(3, 2)), Case("flip(x, axis=[0, -1])", lambda x: torch.flip(x, (0, 2)), draw(2, 3, 2)),
+             Case("flip(transpose(x), 1)", lambda x: torch.flip(x.T, (1,)), draw(3, 2)), Case("flip(x, 0)", lambda x: torch.flip(x, (0,)), draw(0, 2))],
+    "roll": [Case(f"roll(x, {by}, axis=1)", lambda x, n=by: torch.roll(x, n, 1), draw(2, 5)) for by in (1, -2, 0, 5, 12, -7)] + [
+        Case("roll(x, y, 0)", lambda x, y: torch.roll(x, int(y), 0), draw(4), i64(3)), Case("roll(x, 2, 0)", lambda x: torch.roll(x, 2, 0), draw(0, 3)),
+        Case("roll(x, 1, -1)", lambda x: torch.roll(x, 1, -1), draw(3, 1))],
+    "tile": [Case("tile(x, [2, 3])", lambda x: torch.tile(x, (2, 3)), B), Case("tile(x, [2])", lambda x: torch.tile(x, (2,)), B),
+             Case("tile(x, [2, 1, 3])", lambda x: torch.tile(x, (2, 1, 3)), B), Case("tile(transpose(x), [2, 2])", lambda x: torch.tile(x.T, (2, 2)), B),
+             Case("tile(x, [3])", lambda x: torch.tile(x, (3,)), draw()), Case("tile(x, [0, 2])", lambda x: torch.tile(x, (0, 2)), B),
+             Case("tile(x, [2, 3])", lambda x: torch.tile(x, (2, 3)), draw(0, 2)), Case("tile(x, [3, 2])", lambda x: torch.tile(x, (3, 2)), draw(1, 4)),
+             Case("tile(x, [1, 1, 1, 1, 1, 1, 2, 3])", lambda x: torch.tile(x, (1, 1, 1, 1, 1, 1, 2, 3)), draw(2, 1, 1, 1, 1, 2, 1, 2))],
+    "sort": along("sort", lambda x, a: torch.sort(x, dim=a).values) + [
+        Case("sort(x)", lambda x: torch.sort(x, stable=True).values, f64([3.0, 1.0, 2.0, 1.0, 3.0])), Case("sort(x)", lambda x: torch.sort(x).values, draw(100)),
+        Case("sort(x)", lambda x: torch.sort(x).values, i64([5, -7, 9223372036854775807, 0]))],
+    "top_k": [Case("top_k(x, 2).0", lambda x: torch.topk(x, 2).values, draw(3, 5)), Case("top_k(x, 3).1", lambda x: torch.topk(x, 3).indices, draw(3, 5)),
+              Case("top_k(transpose(x), k=1).0", lambda x: torch.topk(x.T, 1).values, draw(3, 5)), Case("top_k(x, 4).0", lambda x: torch.topk(x, 4).values, draw(4)),
+              Case("top_k(x, 0).0", lambda x: x[:0], draw(4)), Case("top_k(x, 3).1", lambda x: i64([1, 3, 0]), f64([1.0, math.nan, 1.0, math.inf]))],
+    "cummax": along("cummax", lambda x, a: torch.cummax(x, a).values) + [
+        Case("cummax(x)", lambda x: torch.cummax(x, -1).values, T4), Case("cummax(x)", lambda x: torch.cummax(x, -1).values, f64([1.0, math.nan, 2.0])),
+        Case("cummax(x)", lambda x: torch.cummax(x, -1).values, i32([1, 3, 2]))],
+    "embedding": [Case("embedding(x, y)", lambda x, y: E.embedding(x.long(), y), i32([[2, 0], [2, 1]]), draw(4, 3)),
+                  Case("embedding(x, table=y)", lambda x, y: y[x], i64(1), draw(2, 3))],
+    "einsum": [Case(f'einsum("{eq}", {", ".join("xyz"[:len(shapes)])})', lambda *o, eq=eq: torch.einsum(eq, *o), *(draw(*s) for s in shapes))
+               for eq, *shapes in EQUATIONS] + [
+        Case('einsum("ij,jk->ik", x, transpose(y))', lambda x, y: x @ y.T, draw(2, 3), draw(4, 3)),
+        Case('einsum("ij, kj -> ki", x, x)', lambda x: torch.einsum("ij,kj->ki", x, x), draw(2, 3)),
+        Case('einsum("ij,ij->j", x, y)', lambda x, y: torch.sum(x * y, 0), draw(2, 3), draw(1, 3)),
+        Case('einsum("...ij,...j->...i", x, y)', lambda x, y: torch.einsum("...ij,...j->...i", x, y), draw(2, 1, 3, 4), draw(5, 4)),
+        Case('einsum("ij,j->i", x, y)', lambda x, y: torch.sum(x * y, 1).to(I32), i32([[1, 2], [3, 4]]), i32([5, 6]))],
+    "diag": [Case("diag(x)", torch.diag, draw(3)), Case("diag(x)", torch.diag, draw(3, 3)), Case("diag(x)", torch.diag, draw(2, 4)),
+             Case("diag(transpose(x))", lambda x: torch.diag(x.T), draw(2, 4)), Case("diag(x)", torch.diag, draw(0)), Case("diag(x)", torch.diag, draw(1, 1)),
+             Case("diag(diag(x) * diag(x))", lambda x: torch.diag(torch.diag(x) * torch.diag(x)), draw(3))],
+    "trace": [Case("trace(x)", torch.trace, draw(3, 3)), Case("trace(x)", lambda x: torch.diagonal(x).sum(), draw(4, 2)), Case("trace(x @ x)", lambda x: torch.trace(x @ x), draw(3, 3)),
+              Case("trace(x)", lambda x: torch.trace(x).to(I32), i32([[1, 2], [3, 4]]))],
+    "tril": [Case("tril(x)", torch.tril, draw(3, 4)), Case("tril(x, k=-1)", lambda x: torch.tril(x, -1), draw(2, 3, 3)),
+             Case("tril(x, 2)", lambda x: torch.tril(x, 2), draw(4, 3)), Case("tril(x, 99)", lambda x: torch.tril(x, 99), draw(4, 3)),
+             Case("tril(x)", torch.tril, i64([[1, 2], [3, 4]]))],
+    "triu": [Case("triu(x)", torch.triu, draw(3, 4)), Case("triu(x, k=1)", lambda x: torch.triu(x, 1), draw(1, 3, 3)),
+             Case("triu(transpose(x), -1)", lambda x: torch.triu(x.T, -1), draw(4, 3)), Case("triu(x, -99)", lambda x: torch.triu(x, -99), draw(4, 3))],
     "dot": [Case("dot(x, y)", torch.dot, draw(4), draw(4))],
     "outer": [Case("outer(x, y)", torch.outer, draw(2), draw(3))],
     "zeros": [Case("zeros([2, 2], F64) + x", lambda x: x + torch.zeros(2, 2, dtype=F64), draw())],

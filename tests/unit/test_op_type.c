@@ -150,7 +150,7 @@ static int64_t combine(void *self, int64_t a, int64_t b) {
 }
 
 START_TEST(test_symbolic) {
-    const dim_algebra algebra = {NULL, compare, combine, combine};
+    const dim_algebra algebra = {.compare = compare, .add = combine, .mul = combine};
     op_type in[2] = {type(DT_F32, 2, -2, -3), type(DT_F32, 2, 7, -3)}, out;
     op_fault fault;
     ck_assert(op_result_type(OP_add, NULL, in, 2, &algebra, &out, &fault));

@@ -1,0 +1,63 @@
+/* What convolutions and pooling are told of each spatial axis: one written integer for all of them,
+ * or a written list with one for each. The places in the attributes are those of runtime/op.h. */
+#include <limits.h>
+#include <string.h>
+
+#include "interp/check.h"
+
+static bool is(const builtin_param *p, const char *word) {
+    return strlen(word) == p->length && memcmp(p->name, word, p->length) == 0;
+}
+
+/* Where the parameter's numbers go. */
+static int64_t *place(op_attrs *attrs, const builtin_param *p) {
+    if (is(p, "stride")) return attrs->step;
+    if (is(p, "padding")) return attrs->lo;
+    return is(p, "groups") ? attrs->lo + 2 : attrs->step + 2;
+}
+
+static int spatial_axes(const builtin_call *b, const builtin_param *p) {
+    return b->builtin == (int)OP_conv1d || is(p, "groups") ? 1 : 2;
+}
+
+static bool one_number(checker *c, const builtin_call *b, const builtin_param *p, expr *e,
+                       int64_t *out) {
+    int64_t least = is(p, "padding") ? 0 : 1;
+    if (!check_static_integer(c, e, out, "this")) return false;
+    if (*out >= least && *out <= INT_MAX) return true;
+    diag_error(c->d, ERROR_K0310, e->at, "`%.*s` of `%s` is at least %lld, not %lld",
+               (int)p->length, p->name, b->name, (long long)least, (long long)*out);
+    return false;
+}
+
+static bool numbers(checker *c, const builtin_call *b, const builtin_param *p, expr *e, int count,
+                    int64_t *out) {
+    bool good = true;
+    if (e->kind != EXPR_LIST || is(p, "groups")) {
+        good = one_number(c, b, p, e, &out[0]);
+        for (int i = 1; i < count; i++) out[i] = out[0];
+        return good;
+    }
+    op_type t = {.dtype = DT_I64, .rank = 1, .dims = {e->u.list.count}};
+    e->type = check_tensor_type(c, &t);
+    if (e->u.list.count != count) {
+        diag *d = diag_error(c->d, ERROR_K0214, e->at, "`%.*s` of `%s` is %d number%s, not %d",
+                             (int)p->length, p->name, b->name, count, count == 1 ? "" : "s",
+                             e->u.list.count);
+        diag_add_help(c->d, d,
+                      count == 1 ? "write `%.*s=2`" : "write `%.*s=[2, 3]`, or one number for both",
+                      (int)p->length, p->name);
+        return false;
+    }
+    for (int i = 0; i < count; i++) good = one_number(c, b, p, e->u.list.items[i], &out[i]) && good;
+    return good;
+}
+
+bool check_window(checker *c, builtin_call *b, const builtin_param *p, expr *e) {
+    op_attrs *attrs = &b->use->attrs;
+    int64_t *out = place(attrs, p);
+    int count = spatial_axes(b, p);
+    if (e != NULL) return numbers(c, b, p, e, count, out);
+    for (int i = 0; i < count; i++) out[i] = is(p, "padding") ? 0 : 1;
+    return true;
+}
