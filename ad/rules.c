@@ -220,6 +220,9 @@ static uint8_t result_ones(op_id op, const op_attrs *a, int n, const op_type *in
     case CLASS_CONV: return (uint8_t)((ones[0] & 1) | (ones[1] & 1) << 1);
     case CLASS_CONV_INPUT_GRAD:
     case CLASS_CONV_WEIGHT_GRAD: return a->ones[2];
+    case CLASS_POOL:
+    case CLASS_POOL_PLACE: return ones[0] & 3;
+    case CLASS_POOL_GRAD: return a->ones[1];
     case CLASS_FULL:
     case CLASS_ARANGE:
     case CLASS_EYE:

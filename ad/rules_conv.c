@@ -76,3 +76,54 @@ void vjp_conv_weight_grad(builder *b, const rule_site *s) {
 term jvp_conv_weight_grad(builder *b, const rule_site *s) {
     return jvp_bilinear(b, s, OP_conv_weight_grad);
 }
+
+/* ---- pooling ---- */
+
+/* A tensor [N, C, H, W] with its planes laid out in a row. */
+static term flat(builder *b, term x) {
+    if (!b_alive(b, 1, &x)) return TERM_NONE;
+    const op_type *t = b->type(b, x);
+    op_attrs attrs = {.rank = 3,
+                      .dims = {t->dims[0], t->dims[1], t->dims[2] * t->dims[3]},
+                      .ones = {0, b->ones(b, x) & 3, 0}};
+    return b_perform(b, OP_reshape, &attrs, 1, &x);
+}
+
+static term shaped(builder *b, term x, const op_type *to, uint8_t ones) {
+    op_attrs attrs = {.rank = to->rank, .ones = {0, ones, 0}};
+    for (int i = 0; i < to->rank; i++) attrs.dims[i] = to->dims[i];
+    return b_perform(b, OP_reshape, &attrs, 1, &x);
+}
+
+static term places(builder *b, const rule_site *s) {
+    return flat(b, b_perform(b, OP_max_pool_place, s->attrs, 1, s->in));
+}
+
+static const op_attrs along_planes = {.axis = 2};
+
+void vjp_max_pool2d(builder *b, const rule_site *s) {
+    if (!s->wants[0]) return;
+    term in[3] = {b_zeros_like(b, flat(b, s->in[0])), places(b, s), flat(b, s->d)};
+    term t = b_perform(b, OP_scatter_along_axis, &along_planes, 3, in);
+    b_contribute(b, 0, shaped(b, t, &s->in_type[0], s->attrs->ones[0]));
+}
+
+term jvp_max_pool2d(builder *b, const rule_site *s) {
+    if (s->tangent[0] == TERM_NONE) return TERM_NONE;
+    term in[2] = {flat(b, s->tangent[0]), places(b, s)};
+    term t = b_perform(b, OP_take_along_axis, &along_planes, 2, in);
+    return shaped(b, t, &s->out_type, s->out_ones);
+}
+
+void vjp_avg_pool2d(builder *b, const rule_site *s) {
+    if (!s->wants[0]) return;
+    op_attrs attrs = *s->attrs;
+    attrs.rank = 4;
+    attrs.ones[1] = s->attrs->ones[0];
+    for (int i = 0; i < 4; i++) attrs.dims[i] = s->in_type[0].dims[i];
+    b_contribute(b, 0, b_perform(b, OP_avg_pool_grad, &attrs, 1, &s->d));
+}
+
+void vjp_avg_pool_grad(builder *b, const rule_site *s) {
+    if (s->wants[0]) b_contribute(b, 0, b_perform(b, OP_avg_pool2d, s->attrs, 1, &s->d));
+}

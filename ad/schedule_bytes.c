@@ -40,6 +40,10 @@ struct bytes_state {
  */
 enum { SETTLING = 4 };
 
+/* The table of costs is no part of the budget, but in proportion to it: an eighth, within these
+ * bounds (16 KiB and 1 MiB). */
+enum { ENTRIES_MIN = 1 << 12, ENTRIES_MAX = 1 << 18, BYTES_PER_ENTRY = 8 * sizeof(uint32_t) };
+
 bool schedule_bytes_open(schedule *s) {
     bytes_state *own = take_zeroed(s->c, sizeof *own);
     if (own == NULL) return false;
@@ -47,6 +51,10 @@ bool schedule_bytes_open(schedule *s) {
     own->kept.cost = mixed_cost;
     own->kept.model = &own->model;
     own->planned = s->policy.known;
+    uint64_t entries = s->policy.bytes / BYTES_PER_ENTRY;
+    own->model.entries = entries < ENTRIES_MIN   ? ENTRIES_MIN
+                         : entries > ENTRIES_MAX ? ENTRIES_MAX
+                                                 : entries;
     return true;
 }
 
@@ -229,8 +237,11 @@ static bool forward_planned(schedule *s, uint64_t i, forward_order *out, bool *h
     bool waits = !own->settled && i < SETTLING && rows == 0 && i < window_room(own, 0);
     if (own->taping) {
         *holds = trips - own->start <= window_room(own, rows);
-    } else if (!waits && (!prepare(s, trips, true) || !follow_plan(s, i, holds))) {
-        return false;
+    } else if (!waits) {
+        if (!prepare(s, trips, true)) return false;
+        /* Where the costs are not exact, deciding anew at each iteration turned out better. */
+        *holds = rows > 0 || mixed_exact(&own->model, trips);
+        if (*holds && !follow_plan(s, i, holds)) return false;
     }
     *out = (forward_order){.keep = true, .tape = true, .demote = own->start};
     if (waits || own->taping || !*holds) return true;

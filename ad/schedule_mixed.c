@@ -18,7 +18,6 @@ enum {
     DEPTH_MAX =
         65535, /* more states than this are not planned for: one bounds the memory of a plan */
     ROWS_MAX = 256,
-    ENTRIES_MAX = 1 << 18, /* 1 MiB */
     COLUMNS_MAX = 8192,
 };
 /* Two of these and a distance still fit; the dearest entry is below COLUMNS_MAX squared. */
@@ -31,8 +30,9 @@ uint64_t mixed_depth(uint64_t free, uint64_t state) {
 }
 
 void mixed_set(context *c, mixed *m, uint64_t free, uint64_t state, uint64_t taped) {
+    uint64_t entries = m->entries;
     mixed_close(c, m);
-    *m = (mixed){.free = free, .state = state, .taped = taped};
+    *m = (mixed){.free = free, .state = state, .taped = taped, .entries = entries};
     m->depth = mixed_depth(free, state);
 }
 
@@ -142,7 +142,7 @@ static bool find_reach(context *c, mixed *m) {
 }
 
 static uint64_t most_columns(const mixed *m) {
-    uint64_t most = ENTRIES_MAX / (m->depth + 1);
+    uint64_t most = m->entries / (m->depth + 1);
     return most < COLUMNS_MAX ? most : COLUMNS_MAX;
 }
 
@@ -192,6 +192,10 @@ uint64_t mixed_cost(const void *model, uint64_t n, uint64_t row) {
     if (n <= m->reach[row]) return cost_in_reach(m, n, row);
     if (in_table(m, n, row)) return cost_from_table(m, n, row);
     return cost_continued(m, n, row);
+}
+
+bool mixed_exact(const mixed *m, uint64_t n) {
+    return n <= m->reach[0] || in_table(m, n, 0);
 }
 
 /* ---- splits ---- */

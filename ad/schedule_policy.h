@@ -92,6 +92,7 @@ typedef struct mixed {
                         yet known */
     uint32_t *table; /* [row][iterations]; NULL while the formulas suffice */
     uint64_t rows, columns; /* of the table */
+    uint64_t entries;       /* that it may have; set by the owner */
 } mixed;
 
 /* The states that fit into `free`, as far as they are planned for. */
@@ -104,6 +105,8 @@ bool mixed_cover(context *c, mixed *m, uint64_t n, bool *changed) MUST_CHECK;
 /* How many iterations can be taped at once from row `row` <= depth. */
 uint64_t mixed_capacity(const mixed *m, uint64_t row);
 segment_cost mixed_cost;
+/* Whether, once covered, the cost of n iterations from the first row is exact. */
+bool mixed_exact(const mixed *m, uint64_t n);
 /* How far to advance from the state of row `row` < depth when n iterations are more than can be
  * taped. */
 uint64_t mixed_split(const mixed *m, uint64_t n, uint64_t row);

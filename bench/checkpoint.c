@@ -162,16 +162,18 @@ static int open_work(session *s) {
 /* ---- measuring ---- */
 
 typedef struct rounds {
-    double *forward, *backward, *total, *ratio;
+    double *forward, *backward, *total, *ratio, *processor, *processor_ratio;
 } rounds;
 
 static rounds *rounds_new(int policies, int runs) {
     rounds *r = bench_take((size_t)policies * sizeof *r);
     for (int i = 0; i < policies; i++) {
-        r[i].forward = bench_take(4 * (size_t)runs * sizeof(double));
+        r[i].forward = bench_take(6 * (size_t)runs * sizeof(double));
         r[i].backward = r[i].forward + runs;
         r[i].total = r[i].backward + runs;
         r[i].ratio = r[i].total + runs;
+        r[i].processor = r[i].ratio + runs;
+        r[i].processor_ratio = r[i].processor + runs;
     }
     return r;
 }
@@ -211,6 +213,7 @@ static int run_row(session *s, block *b, int i, int round, rounds *times, answer
     times[i].forward[round] = a.m.forward;
     times[i].backward[round] = a.m.backward;
     times[i].total[round] = a.m.forward + a.m.backward;
+    times[i].processor[round] = a.m.processor;
     if (i == b->reference && first->bits == NULL) {
         *first = a;
         return 0;
@@ -290,8 +293,11 @@ static void conclude(const session *s, block *b, rounds *times) {
     for (int i = 0; i < b->count; i++) {
         row *r = &b->rows[i];
         if (r->refused) continue;
-        for (int k = 0; k < runs; k++)
-            times[i].ratio[k] = times[i].total[k] / times[b->reference].total[k];
+        const rounds *base = &times[b->reference];
+        for (int k = 0; k < runs; k++) {
+            times[i].ratio[k] = times[i].total[k] / base->total[k];
+            times[i].processor_ratio[k] = times[i].processor[k] / base->processor[k];
+        }
     }
     for (int i = 0; i < b->count; i++) {
         row *r = &b->rows[i];
@@ -301,6 +307,8 @@ static void conclude(const session *s, block *b, rounds *times) {
         r->backward = bench_median(times[i].backward, runs);
         r->total = bench_median(times[i].total, runs);
         r->ratio = bench_median(times[i].ratio, runs);
+        r->processor = bench_median(times[i].processor, runs);
+        r->processor_ratio = bench_median(times[i].processor_ratio, runs);
         r->spread = (times[i].total[runs - 1] - times[i].total[0]) / r->total;
         hold_to_schedule(b, r);
     }

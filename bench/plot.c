@@ -44,15 +44,15 @@ static void spacing_draw(FILE *g, const block *b) {
     fputs("$spacing << EOD\n", g);
     for (const row *r = next_spaced(b, 0); r != NULL; r = next_spaced(b, r->p.every)) {
         fprintf(g, "%llu %.4f %.4f\n", (unsigned long long)r->p.every, row_own(b, r) / MIB,
-                r->ratio);
+                r->processor_ratio);
     }
     fprintf(g, "EOD\nset title 'Memory and time against K, N = %lld'\n", b->n);
-    fputs(
-        "set xlabel 'K: a state is kept every K iterations'\nset ylabel 'MiB of states, tape and "
-        "adjoints'\n"
-        "set y2label 'time, full tape = 1'\nset logscale x 2\nset logscale y\nset ytics nomirror\n"
-        "set y2range [0:3]\nset y2tics\nset key bottom left Left reverse\n",
-        g);
+    fputs("set xlabel 'K: a state is kept every K iterations'\nset ylabel 'MiB of states, tape and "
+          "adjoints'\n"
+          "set y2label 'processor time, full tape = 1'\nset logscale x 2\nset logscale y\nset "
+          "ytics nomirror\n"
+          "set y2range [0:3]\nset y2tics\nset key bottom left Left reverse\n",
+          g);
     double root = sqrt((double)b->n * s / t);
     fprintf(g, "set arrow 1 from %.3f, graph 0 to %.3f, graph 1 nohead dt 2 lc rgb '#666666'\n",
             root, root);
@@ -62,7 +62,7 @@ static void spacing_draw(FILE *g, const block *b) {
             "'measured bytes', "
             "(x * %.6f + ceil(%lld / x) * %.6f) lc 1 title 'K·T + (N/K)·S', $spacing using 1:3 "
             "axes x1y2 "
-            "with linespoints pt 5 ps 0.6 lc 2 title 'time'\n",
+            "with linespoints pt 5 ps 0.6 lc 2 title 'processor time'\n",
             b->n, t / MIB, b->n, s / MIB);
 }
 

@@ -83,10 +83,11 @@ void rows_table(const block *b, bool first) {
     if (b->n > 0) printf("N = %lld", b->n);
     if (b->state_bytes > 0)
         printf("%sa state of %.1f KiB", b->n > 0 ? ", " : "", (double)b->state_bytes / 1024);
-    printf("\n%-*s %7s %10s %11s %7s %9s %7s %9s %9s %7s %8s\n", width, "policy", "states",
-           "forward", "backward", "time", "bytes", "of", "all live", "RSS", "runs", "optimum");
-    printf("%-*s %7s %10s %11s %7s %9s %7s %9s %9s %7s %8s\n", width, "", "kept", "ms", "ms",
-           "ratio", "MiB", "bound", "MiB", "MiB", "an iter", "so many");
+    printf("\n%-*s %7s %10s %11s %7s %7s %9s %7s %9s %9s %7s %8s\n", width, "policy", "states",
+           "forward", "backward", "time", "cpu", "bytes", "of", "all live", "RSS", "runs",
+           "optimum");
+    printf("%-*s %7s %10s %11s %7s %7s %9s %7s %9s %9s %7s %8s\n", width, "", "kept", "ms", "ms",
+           "ratio", "ratio", "MiB", "bound", "MiB", "MiB", "an iter", "so many");
     for (int i = 0; i < b->count; i++) {
         const row *r = &b->rows[i];
         printf("%-*s", width, r->name);
@@ -99,6 +100,7 @@ void rows_table(const block *b, bool first) {
         column(10, 2, r->forward * 1e3);
         column(11, 2, r->backward * 1e3);
         column(7, 3, r->ratio);
+        column(7, 3, r->processor_ratio);
         column(9, 3, own / MIB);
         column(7, 2, bound > 0 ? own / bound : 0);
         column(9, 3, (double)r->m.peak / MIB);
@@ -118,7 +120,7 @@ typedef struct field {
     int digits;
 } field;
 
-enum { FIELDS = 25 };
+enum { FIELDS = 27 };
 
 static int list_fields(const block *b, const row *r, field out[FIELDS]) {
     const measure *m = &r->m;
@@ -130,6 +132,8 @@ static int list_fields(const block *b, const row *r, field out[FIELDS]) {
         {"seconds", r->total, 9},
         {"spread", r->spread, 4},
         {"time_ratio", r->ratio, 4},
+        {"seconds_processor", r->processor, 9},
+        {"processor_ratio", r->processor_ratio, 4},
         {"loop_bytes", row_own(b, r), 0},
         {"bound_bytes", row_bound(b, r), 0},
         {"peak_live_bytes", (double)m->peak, 0},

@@ -11,6 +11,7 @@ typedef struct row {
     char why[ERROR_TEXT];
     bool same;                              /* the bits of the reference */
     double forward, backward, total, ratio; /* medians; ratio to the reference of the same round */
+    double processor, processor_ratio;      /* the same of processor time */
     double spread;                          /* (largest - least total) / median */
     measure m;
     uint64_t scheduled; /* executions by the schedule alone; 0: not one plain loop */

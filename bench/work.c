@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench/bench.h"
@@ -30,12 +31,19 @@ typedef struct child {
     const char *fn;
     answer a;
     int64_t start;
+    double processor;
     bool entered;
     uint64_t skipped, stride; /* every stride-th entry is kept */
     sample *samples;
 } child;
 
 /* ---- looking at the run ---- */
+
+static double processor_seconds(void) {
+    struct timespec used;
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0) return 0;
+    return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
+}
 
 /* Beyond SAMPLES each two become one, with the larger bytes. */
 static void add_sample(child *j) {
@@ -65,6 +73,7 @@ static void look(void *self, context *c) {
         j->entered = true;
         j->a.m.base = c->mem.live;
         j->start = monotonic_nanoseconds();
+        j->processor = processor_seconds();
     }
     if (j->samples == NULL) {
         c->on_iteration = NULL;
@@ -179,6 +188,7 @@ static bool measured_call(child *j, const fn_decl *fn, const arguments *args, re
     measure *m = &j->a.m;
     context_forget_loops(c);
     c->stats = (context_stats){0};
+    j->processor = processor_seconds();
     c->mem.peak = c->mem.live;
     c->on_iteration = look;
     c->observer = j;
@@ -186,6 +196,7 @@ static bool measured_call(child *j, const fn_decl *fn, const arguments *args, re
     j->start = monotonic_nanoseconds();
     if (!call(j, fn, args, out)) return false;
     double total = (double)(monotonic_nanoseconds() - j->start) * 1e-9;
+    m->processor = processor_seconds() - j->processor;
     c->on_iteration = NULL;
     if (j->samples != NULL && j->a.sample_count == SAMPLES) j->a.sample_count--;
     if (j->samples != NULL) j->samples[j->a.sample_count++] = (sample){total, (double)c->mem.live};

@@ -28,7 +28,8 @@ typedef struct sample {
 } sample;
 
 typedef struct measure {
-    double forward, backward; /* seconds */
+    double forward, backward; /* seconds by the clock on the wall */
+    double processor;         /* seconds of all threads */
     uint64_t iterations;      /* bodies entered */
     uint64_t advanced, taped; /* of checkpointed loops */
     uint64_t loops, runs;     /* checkpointed loops and their runs */

@@ -188,6 +188,7 @@ struct expr {
     span at;                /* the whole expression */
     span mark;              /* where a caret belongs: the operator, the name, the keyword */
     const type *type;       /* checker: */
+    uint8_t literal;        /* checker: 1 + its literal_class, once found (check_literal.c) */
     union {
         struct { uint64_t magnitude; bool negative; } integer;  /* a folded minus sets negative */
         struct {

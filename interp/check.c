@@ -135,13 +135,27 @@ static void declare_fns(checker *c, scope *s) {
             declare_fn(c, s, &block->u.block.items[i], s->fn_count++);
 }
 
+/* A value that is not () may not vanish without a mark: what follows may be meant to go on with it,
+ * as in `if (a) { x } else { y } - 3.0`. */
+static void check_discarded(checker *c, const item *it) {
+    const type *t = check_expr(c, it->value, expect_nothing);
+    if (it->semicolon || t->kind == TYPE_UNIT || t->kind == TYPE_ERROR) return;
+    uint32_t end = it->value->at.end;
+    diag *d = diag_error(c->d, ERROR_K0014, (span){end, end},
+                         "expected `;`: this statement ends here, and its value is not `()`");
+    diag_add_label(c->d, d, it->value->at, "`%s`", check_show(c, t));
+    diag_add_help(c->d, d,
+                  "write `;` or `let _ = ...` to drop the value, or put the statement in "
+                  "parentheses to go on with an operator");
+}
+
 static void check_item(checker *c, item *it) {
     switch (it->kind) {
     case ITEM_LET: check_let(c, it); return;
     case ITEM_FN:
         if (it->fn->symbol != NULL) check_fn_item(c, it);
         return;
-    case ITEM_EXPR: check_expr(c, it->value, expect_nothing); return;
+    case ITEM_EXPR: check_discarded(c, it); return;
     }
 }
 

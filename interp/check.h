@@ -40,6 +40,7 @@ typedef struct name_entry {
     const char *name;
     binding *top;               /* the innermost meaning */
     int builtin;                /* an op_id, or OP_COUNT + a builtin_id; -1: no builtin has this name */
+    int veils;                  /* blocks that bind it, looked into before their names have meanings */
 } name_entry;
 
 struct binding {
@@ -123,6 +124,7 @@ typedef struct checker {
     int attempts;               /* loop bodies being checked again, one inside another */
     int trials_left;            /* how many more such bodies in bodies there may be, of the whole program */
     int classified_calls;       /* calls in calls that check_classify is looking through */
+    int veils;                  /* blocks with items that it is looking into */
     bool flexing;               /* on trial: names of literal values adopt types as literals do */
     bool failed;                /* out of memory or out of stack: the context's error says so */
 } checker;
@@ -163,6 +165,9 @@ void check_bind(checker *c, symbol *s);
 binding *check_lookup(checker *c, const char *name);
 /* The builtin of this name as in name_entry, or -1. */
 int check_builtin_find(checker *c, const char *name);
+/* Takes all meaning from the names that a block binds, or gives it back; false when out of memory. */
+bool check_veil(checker *c, const expr *block, bool on) MUST_CHECK;
+bool check_veiled(const checker *c, const char *name);
 /* As check_lookup, for an expression that reads the name: marks it read and notes what a function captures. */
 binding *check_read(checker *c, const char *name, span at);
 void check_undefined(checker *c, const char *name, span at, const char *what);
@@ -242,7 +247,8 @@ const type *check_apply(checker *c, op_id op, const char *name, span mark, op_at
 
 /* ---- check_literal.c ---- */
 typedef enum literal_class { LITERAL_NONE, LITERAL_INT, LITERAL_DIM, LITERAL_FLOAT } literal_class;
-literal_class check_classify(checker *c, const expr *e);
+literal_class check_classify(checker *c, expr *e);
+bool check_keeps_dtype(op_id op);
 /* The dtype that literals of a class take when `asked` (or NO_DTYPE) is asked for. */
 int check_adopted(literal_class class, int asked);
 int check_asked(const expect *x);
@@ -255,7 +261,7 @@ bool check_static_integer(checker *c, expr *e, int64_t *out, const char *what);
 bool check_static_flag(checker *c, expr *e, bool *out, const char *what);
 
 /* ---- check_index.c ---- */
-const type *check_index(checker *c, expr *e);
+const type *check_index(checker *c, expr *e, int asked);
 
 /* ---- check_call.c ---- */
 const type *check_call(checker *c, expr *e, expect x);
@@ -294,6 +300,11 @@ typedef struct builtin_param {
     param_role role;
     bool optional;
 } builtin_param;
+/* What literals as operands make of the result: NONE when it does not have their element type. */
+literal_class check_builtin_class(int builtin);
+/* The role of a call's i-th argument, whose name may be NULL. ROLE_OPERAND: the result has its element
+ * type, if it has that of any. */
+param_role check_builtin_place(int builtin, const char *name, int i);
 /* A builtin's call while it is checked. */
 typedef struct builtin_call {
     expr *e;

@@ -70,6 +70,88 @@ static int parse_signature(const char *at, builtin_param *out) {
     return count;
 }
 
+/* ---- literals as operands ---- */
+
+/* Of an op: whether its result has the element type of its operands, and of which kind that is. */
+static literal_class op_literal_class(op_class class) {
+    switch (class) {
+    case CLASS_UNARY:
+    case CLASS_BINARY:
+    case CLASS_REDUCE_FLOAT:
+    case CLASS_CUMULATE_FLOAT:
+    case CLASS_ALONG:
+    case CLASS_MATRIX:
+    case CLASS_DETERMINANT:
+    case CLASS_SOLVE:
+    case CLASS_CONV: return LITERAL_FLOAT;
+    case CLASS_UNARY_NUMERIC:
+    case CLASS_BINARY_NUMERIC:
+    case CLASS_TERNARY_NUMERIC:
+    case CLASS_WHERE:
+    case CLASS_REDUCE:
+    case CLASS_REDUCE_ONE:
+    case CLASS_REDUCE_NONEMPTY:
+    case CLASS_CUMULATE:
+    case CLASS_RESHAPE:
+    case CLASS_PERMUTE:
+    case CLASS_BROADCAST:
+    case CLASS_EXPAND:
+    case CLASS_SQUEEZE:
+    case CLASS_CONCAT:
+    case CLASS_TAKE:
+    case CLASS_TAKE_ALONG:
+    case CLASS_SCATTER:
+    case CLASS_SCATTER_ALONG:
+    case CLASS_MATMUL:
+    case CLASS_FULL: return LITERAL_INT;
+    default: return LITERAL_NONE;
+    }
+}
+
+literal_class check_builtin_class(int builtin) {
+    if (builtin < (int)OP_COUNT) return op_literal_class((op_class)op_table[builtin].class);
+    switch ((builtin_id)(builtin - (int)OP_COUNT)) {
+    case BUILTIN_mean_nll:
+    case BUILTIN_cross_entropy:
+    case BUILTIN_var:
+    case BUILTIN_std:
+    case BUILTIN_norm: return LITERAL_FLOAT;
+    case BUILTIN_copy:
+    case BUILTIN_stop_gradient:
+    case BUILTIN_zeros_like:
+    case BUILTIN_ones_like:
+    case BUILTIN_transpose:
+    case BUILTIN_stack:
+    case BUILTIN_pad:
+    case BUILTIN_flip:
+    case BUILTIN_roll:
+    case BUILTIN_tile:
+    case BUILTIN_sort:
+    case BUILTIN_cummax:
+    case BUILTIN_embedding:
+    case BUILTIN_einsum:
+    case BUILTIN_diag:
+    case BUILTIN_trace:
+    case BUILTIN_tril:
+    case BUILTIN_triu:
+    case BUILTIN_dot:
+    case BUILTIN_outer: return LITERAL_INT;
+    default: return LITERAL_NONE;
+    }
+}
+
+param_role check_builtin_place(int builtin, const char *name, int i) {
+    builtin_param params[BUILTIN_PARAMS];
+    int count = parse_signature(signature_of(builtin), params), at = name == NULL ? i : 0;
+    while (name != NULL && at < count && !is_word(&params[at], name)) at++;
+    bool einsum = builtin == (int)OP_COUNT + (int)BUILTIN_einsum;
+    if (einsum) return at == 0 ? ROLE_STRING : ROLE_OPERAND;
+    if (at >= count) return ROLE_REST;
+    bool condition =
+        builtin < (int)OP_COUNT && op_table[builtin].class == CLASS_WHERE && at == 0;
+    return condition ? ROLE_INDICES : params[at].role;
+}
+
 /* ---- arguments ---- */
 
 static void help_signature(checker *c, diag *d, const builtin_call *b) {
@@ -377,6 +459,7 @@ static int asked_of_operands(const builtin_call *b) {
     case CLASS_MATRIX:
     case CLASS_DETERMINANT:
     case CLASS_CONV:
+    case CLASS_POOL:
     case CLASS_SOLVE:
     case CLASS_ALONG: return b->asked >= 0 && dtype_floating((dtype)b->asked) ? b->asked : DT_F32;
     case CLASS_REDUCE_BOOL:

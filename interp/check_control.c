@@ -85,33 +85,24 @@ typedef struct branches {
     expr **item;
 } branches;
 
-/* A literal branch takes the element type of the other branches when it is of its own kind: 0.0 is
- * an F64 beside an F64, but 0 does not become a float. What the context asks for comes first. */
-static int asked_of_branch(literal_class class, int asked, int fixed, literal_class all) {
-    if (asked != NO_DTYPE) return asked;
-    if (fixed == NO_DTYPE) return class == all ? NO_DTYPE : check_adopted(all, NO_DTYPE);
-    return (class == LITERAL_FLOAT) == dtype_floating((dtype)fixed) ? fixed : NO_DTYPE;
-}
-
+/* Literal branches take the element type of the others, as operands of an operator do. */
 static void check_branches(checker *c, const branches *b, expect x) {
-    int asked = check_asked(&x), fixed = NO_DTYPE;
+    int fixed = NO_DTYPE;
     literal_class all = LITERAL_INT;
     for (int i = 0; i < b->count; i++) {
         literal_class class = check_classify(c, b->item[i]);
         b->item[i]->type = NULL;
         if (class != LITERAL_NONE) {
-            if (class == LITERAL_DIM) all = LITERAL_DIM;
+            if (class > all) all = class;
             continue;
         }
         const type *t = check_expr(c, b->item[i], x);
         if (fixed == NO_DTYPE && t->kind == TYPE_TENSOR) fixed = t->tensor.dtype;
     }
-    for (int i = 0; i < b->count; i++) {
-        if (b->item[i]->type != NULL) continue;
-        literal_class class = check_classify(c, b->item[i]);
-        int adopted = asked_of_branch(class, asked, fixed, class == LITERAL_FLOAT ? class : all);
-        check_expr(c, b->item[i], (expect){x.type, adopted, x.take});
-    }
+    int asked = check_asked(&x), adopted = check_adopted(all, asked != NO_DTYPE ? asked : fixed);
+    for (int i = 0; i < b->count; i++)
+        if (b->item[i]->type == NULL)
+            check_expr(c, b->item[i], (expect){x.type, adopted, x.take});
 }
 
 const type *check_if(checker *c, expr *e, expect x) {

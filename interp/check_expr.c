@@ -7,7 +7,7 @@ static const type *dim_value(checker *c, const expr *e, symbol *s, int asked) {
     if (!meaning_of(s)->placeless) return check_scalar((dtype)check_adopted(LITERAL_DIM, asked));
     diag *d =
         diag_error(c->d, ERROR_K0306, e->at,
-                   "the dim `%s` has no value here: it occurs in function types only", s->name);
+                   "the dim `%s` has no value here: it stands alone in function types only", s->name);
     diag_add_label(c->d, d, s->at, "`%s` is named here", s->name);
     return &check_error_type;
 }
@@ -98,12 +98,6 @@ static const char *operator_name(op_id op) {
     return op == OP_matmul ? "@" : op == OP_neg ? "-" : op_table[op].surface;
 }
 
-/* Whether the operands have the element type of the result. */
-static bool keeps_dtype(op_id op) {
-    return op == OP_add || op == OP_sub || op == OP_mul || op == OP_div || op == OP_rem ||
-           op == OP_matmul;
-}
-
 static const type *check_unary(checker *c, expr *e, int asked) {
     op_id op = e->u.unary.op;
     check_expr(c, e->u.unary.a, (expect){NULL, op == OP_neg ? asked : NO_DTYPE, 1});
@@ -148,7 +142,7 @@ static void check_flexible_start(checker *c, const chain *s, int *next, bool *ri
     for (; i >= 0; i--) {
         right = check_classify(c, s->node[i]->u.binary.b);
         literal_class both = right > class ? right : class;
-        if (right == LITERAL_NONE || !keeps_dtype(s->node[i]->u.binary.op)) break;
+        if (right == LITERAL_NONE || !check_keeps_dtype(s->node[i]->u.binary.op)) break;
         class = both;
     }
     if (i >= 0) {
@@ -178,7 +172,7 @@ static const type *check_binary(checker *c, expr *e, int asked) {
     s.count = 0;
     s.cut = -1;
     for (expr *n = e; n->kind == EXPR_BINARY; n = n->u.binary.a) {
-        if (s.cut < 0 && !keeps_dtype(n->u.binary.op)) s.cut = s.count;
+        if (s.cut < 0 && !check_keeps_dtype(n->u.binary.op)) s.cut = s.count;
         s.node[s.count++] = n;
     }
     if (s.cut < 0) s.cut = s.count;
@@ -291,7 +285,7 @@ static const type *check_kind(checker *c, expr *e, const expect *x) {
     case EXPR_UNARY: return check_unary(c, e, check_asked(x));
     case EXPR_BINARY: return check_binary(c, e, check_asked(x));
     case EXPR_CALL: return check_call(c, e, *x);
-    case EXPR_INDEX: return check_index(c, e);
+    case EXPR_INDEX: return check_index(c, e, check_asked(x));
     case EXPR_PROJECT: return check_project(c, e);
     case EXPR_IF: return check_if(c, e, *x);
     case EXPR_WHILE: return check_while(c, e, *x);

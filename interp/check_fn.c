@@ -192,9 +192,21 @@ static const type *rule_type(checker *c, const type *fn, bool forward) {
     return t;
 }
 
+/* A call under a rule is one record of the tape, whose operands are counted in a byte; a rule's own
+ * parameters are up to twice as many. */
+enum { RULED_PARAMS_MOST = 100 };
+
 static void check_rule(checker *c, fn_decl *f, const decorator *d, bool forward, symbol **rule) {
     symbol *s = rule_symbol(c, d);
     if (s == NULL || f->type->kind == TYPE_ERROR) return;
+    if (f->count > RULED_PARAMS_MOST) {
+        diag *e = diag_error(c->d, ERROR_K0211, d->at,
+                             "a function with a rule has at most %d parameters, not %d",
+                             RULED_PARAMS_MOST, f->count);
+        diag_add_label(c->d, e, f->at, "the function");
+        diag_add_help(c->d, e, "`stack` and `concat` put several values into one tensor");
+        return;
+    }
     if (!type_is_floating(f->type->result) || count_floating(f->type) == 0) {
         diag *e =
             diag_error(c->d, ERROR_K0211, d->at,

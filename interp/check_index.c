@@ -111,10 +111,10 @@ static void check_loose(checker *c, const expr *e) {
     }
 }
 
-const type *check_index(checker *c, expr *e) {
+const type *check_index(checker *c, expr *e, int asked) {
     op_type in, out = {0};
     int count = e->u.index.count;
-    const type *base = check_expr(c, e->u.index.base, expect_one);
+    const type *base = check_expr(c, e->u.index.base, (expect){NULL, asked, 1});
     if (!check_operand(c, e->u.index.base, "x[...]", &in))
         return check_loose(c, e), &check_error_type;
     if (count > in.rank) {

@@ -15,11 +15,14 @@ static literal_class joined(literal_class a, literal_class b) {
     return a > b ? a : b;
 }
 
-static bool is_arithmetic(op_id op) {
-    return op == OP_add || op == OP_sub || op == OP_mul || op == OP_div || op == OP_rem;
+/* Whether an operator's operands have the element type of its result. */
+bool check_keeps_dtype(op_id op) {
+    return op == OP_add || op == OP_sub || op == OP_mul || op == OP_div || op == OP_rem ||
+           op == OP_matmul;
 }
 
 static literal_class classify_name(checker *c, const expr *e) {
+    if (check_veiled(c, e->u.name.name)) return LITERAL_NONE;
     const binding *b = check_lookup(c, e->u.name.name);
     if (b == NULL) return LITERAL_NONE;
     if (b->symbol->kind == SYMBOL_DIM) return LITERAL_DIM;
@@ -28,50 +31,67 @@ static literal_class classify_name(checker *c, const expr *e) {
     return type_is_floating(b->symbol->type) ? LITERAL_FLOAT : LITERAL_INT;
 }
 
-static literal_class classify_binary(checker *c, const expr *e) {
+static literal_class classify_binary(checker *c, expr *e) {
     literal_class class = LITERAL_INT;
     for (; e->kind == EXPR_BINARY && class != LITERAL_NONE; e = e->u.binary.a) {
-        if (!is_arithmetic(e->u.binary.op)) return LITERAL_NONE;
+        if (!check_keeps_dtype(e->u.binary.op)) return LITERAL_NONE;
         class = joined(class, check_classify(c, e->u.binary.b));
     }
     return class == LITERAL_NONE ? class : joined(class, check_classify(c, e));
 }
 
-static literal_class classify_if(checker *c, const expr *e) {
+static literal_class classify_if(checker *c, expr *e) {
     literal_class class = LITERAL_INT;
     for (; e->kind == EXPR_IF && class != LITERAL_NONE; e = e->u.if_.otherwise)
         class = joined(class, check_classify(c, e->u.if_.then));
     return class == LITERAL_NONE ? class : joined(class, check_classify(c, e));
 }
 
-/* An elementwise builtin of literals gives what an operator of them would. Long chains of calls are
- * not looked through, since each call in them asks again. */
+static literal_class classify_items(checker *c, int count, expr *const *items) {
+    literal_class class = LITERAL_INT;
+    for (int i = 0; i < count && class != LITERAL_NONE; i++)
+        class = joined(class, check_classify(c, items[i]));
+    return class;
+}
+
+/* Its names have no meaning yet: they stand for whatever their values will be. */
+static literal_class classify_block(checker *c, const expr *e) {
+    if (e->u.block.tail == NULL || !check_veil(c, e, true)) return LITERAL_NONE;
+    literal_class class = check_classify(c, e->u.block.tail);
+    return check_veil(c, e, false) ? class : LITERAL_NONE;
+}
+
+/* A builtin that hands its operands' element type on gives what an operator of them would. */
 static literal_class classify_call(checker *c, const expr *e) {
     enum { CALLS_MOST = 16 };
-    if (c->classified_calls >= CALLS_MOST) return LITERAL_NONE;
     const expr *callee = e->u.call.callee;
-    if (callee->kind != EXPR_NAME || check_lookup(c, callee->u.name.name) != NULL)
+    if (callee->kind != EXPR_NAME || check_veiled(c, callee->u.name.name) ||
+        check_lookup(c, callee->u.name.name) != NULL)
         return LITERAL_NONE;
     int builtin = check_builtin_find(c, callee->u.name.name);
-    if (builtin < 0 || builtin >= (int)OP_COUNT) return LITERAL_NONE;
-    literal_class class = LITERAL_INT;
-    switch ((op_class)op_table[builtin].class) {
-    case CLASS_UNARY:
-    case CLASS_BINARY: class = LITERAL_FLOAT; break;
-    case CLASS_UNARY_NUMERIC:
-    case CLASS_BINARY_NUMERIC:
-    case CLASS_TERNARY_NUMERIC: break;
-    default: return LITERAL_NONE;
-    }
+    literal_class class = builtin < 0 ? LITERAL_NONE : check_builtin_class(builtin);
+    if (class == LITERAL_NONE || (c->flexing && c->classified_calls >= CALLS_MOST))
+        return LITERAL_NONE;
     c->classified_calls++;
-    for (int i = 0; i < e->u.call.count && class != LITERAL_NONE; i++)
-        class = joined(class, check_classify(c, e->u.call.args[i].value));
+    for (int i = 0; i < e->u.call.count && class != LITERAL_NONE; i++) {
+        const argument *a = &e->u.call.args[i];
+        switch (check_builtin_place(builtin, a->name, i)) {
+        case ROLE_OPERAND: class = joined(class, check_classify(c, a->value)); break;
+        case ROLE_PARTS:
+            if (a->value->kind != EXPR_TUPLE)
+                class = LITERAL_NONE;
+            else
+                class = joined(
+                    class, classify_items(c, a->value->u.list.count, a->value->u.list.items));
+            break;
+        default: break;
+        }
+    }
     c->classified_calls--;
     return class;
 }
 
-literal_class check_classify(checker *c, const expr *e) {
-    literal_class class = LITERAL_INT;
+static literal_class classify_kind(checker *c, expr *e) {
     switch (e->kind) {
     case EXPR_INT: return LITERAL_INT;
     case EXPR_FLOAT: return LITERAL_FLOAT;
@@ -79,17 +99,28 @@ literal_class check_classify(checker *c, const expr *e) {
     case EXPR_UNARY:
         return e->u.unary.op == OP_neg ? check_classify(c, e->u.unary.a) : LITERAL_NONE;
     case EXPR_BINARY: return classify_binary(c, e);
-    case EXPR_LIST:
-        for (int i = 0; i < e->u.list.count && class != LITERAL_NONE; i++)
-            class = joined(class, check_classify(c, e->u.list.items[i]));
-        return class;
+    case EXPR_LIST: return classify_items(c, e->u.list.count, e->u.list.items);
+    case EXPR_INDEX: return check_classify(c, e->u.index.base);
     case EXPR_IF: return classify_if(c, e);
-    case EXPR_BLOCK:
-        if (e->u.block.count > 0 || e->u.block.tail == NULL) return LITERAL_NONE;
-        return check_classify(c, e->u.block.tail);
+    case EXPR_BLOCK: return classify_block(c, e);
     case EXPR_CALL: return classify_call(c, e);
     default: return LITERAL_NONE;
     }
+}
+
+/* Every call in a chain of calls asks this of all that is inside of it, so the answer is kept:
+ * unless the names of lets stand for something on trial, or an answer of none may come from a name
+ * whose meaning is still to be found. */
+literal_class check_classify(checker *c, expr *e) {
+    if (!c->flexing && e->literal != 0) return (literal_class)(e->literal - 1);
+    if (c->failed || !context_stack_left(c->c, e->at)) {
+        c->failed = true;
+        return LITERAL_NONE;
+    }
+    literal_class class = classify_kind(c, e);
+    if (!c->flexing && (c->veils == 0 || class != LITERAL_NONE))
+        e->literal = (uint8_t)(class + 1);
+    return class;
 }
 
 int check_adopted(literal_class class, int asked) {

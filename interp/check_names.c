@@ -148,6 +148,39 @@ int check_builtin_find(checker *c, const char *name) {
     return entry == NULL ? -1 : entry->builtin;
 }
 
+/* ---- names without a meaning yet ---- */
+
+static bool veil_name(checker *c, const char *name, int by) {
+    name_entry *entry = entry_of(c, name);
+    if (entry == NULL) return c->failed = true, false;
+    entry->veils += by;
+    return true;
+}
+
+static bool veil_pattern(checker *c, const pattern *p, int by) {
+    if (p->kind == PATTERN_NAME) return veil_name(c, p->name, by);
+    for (int i = 0; i < p->count; i++)
+        if (!veil_pattern(c, p->items[i], by)) return false;
+    return true;
+}
+
+bool check_veil(checker *c, const expr *block, bool on) {
+    int by = on ? 1 : -1;
+    if (block->u.block.count > 0) c->veils += by;
+    for (int i = 0; i < block->u.block.count; i++) {
+        const item *it = &block->u.block.items[i];
+        if (it->kind == ITEM_LET && !veil_pattern(c, it->pattern, by)) return false;
+        if (it->kind == ITEM_FN && !veil_name(c, it->fn->name, by)) return false;
+    }
+    return true;
+}
+
+bool check_veiled(const checker *c, const char *name) {
+    if (c->veils == 0) return false;
+    const name_entry *entry = entry_find(c, name);
+    return entry != NULL && entry->veils > 0;
+}
+
 /* ---- reading a name ---- */
 
 static void note_mention(checker *c, binding *b, span at) {

@@ -189,8 +189,8 @@ void check_measurable(checker *c, const expr *e, const type *is, const type *wan
         const symbol *s = placeless_in(c, wanted->tensor.dims[i]);
         if (s == NULL) continue;
         diag *d = diag_error(c->d, ERROR_K0306, e->at,
-                             "whether this has the dim `%s` cannot be checked: `%s` occurs in "
-                             "function types only, so a run has no value for it",
+                             "whether this has the dim `%s` cannot be checked: `%s` stands alone "
+                             "in function types only, so a run has no value for it",
                              s->name, s->name);
         diag_add_label(c->d, d, s->at, "`%s` is named here", s->name);
         diag_add_help(c->d, d, "let a tensor parameter have the dim, or give this one a new name");
@@ -279,6 +279,8 @@ void check_fault(checker *c, const char *name, span mark, expr *const *operands,
         break;
     default: e = diag_error(c->d, code, mark, "`%s` takes %s", name, f->expects); break;
     }
+    if (f->kind == FAULT_DTYPE && strcmp(name, "%") == 0)
+        diag_add_help(c->d, e, "`mod(x, y)` takes floats; its result has the sign of `y`");
     label_operand(c, e, operands, n, f->a);
     if (f->kind == FAULT_DIMS || f->kind == FAULT_DTYPES) label_operand(c, e, operands, n, f->b);
     if (f->kind == FAULT_SIZE && f->a >= 0 && f->a < n)

@@ -141,7 +141,20 @@ static int64_t named_dim(checker *c, expr *e, bool bare, const dim_place *p) {
     return s == NULL ? dims_symbol(c->dims, DIM_UNKNOWN, NULL, e->at) : s->dim;
 }
 
-static int64_t arithmetic(checker *c, op_id op, int64_t a, int64_t b) {
+static bool overflows(checker *c, op_id op, int64_t a, int64_t b) {
+    int64_t x, y, out;
+    if (!dims_constant(c->dims, a, &x) || !dims_constant(c->dims, b, &y)) return false;
+    if (op == OP_add) return __builtin_add_overflow(x, y, &out);
+    return op == OP_sub ? __builtin_sub_overflow(x, y, &out) : __builtin_mul_overflow(x, y, &out);
+}
+
+/* The dim that `e`, an operator on two dims, stands for. */
+static int64_t arithmetic(checker *c, const expr *e, int64_t a, int64_t b) {
+    op_id op = e->u.binary.op;
+    if (overflows(c, op, a, b)) {
+        diag_error(c->d, ERROR_K0310, e->at, "dims that overflow: this is beyond 64 bits");
+        return dims_symbol(c->dims, DIM_UNKNOWN, NULL, e->at);
+    }
     if (op == OP_add) return dims_add(c->dims, a, b);
     return op == OP_sub ? dims_sub(c->dims, a, b) : dims_mul(c->dims, a, b);
 }
@@ -177,7 +190,7 @@ static int64_t check_dim(checker *c, expr *e, bool bare, const dim_place *p) {
         if (e->u.binary.op == OP_add || e->u.binary.op == OP_sub || e->u.binary.op == OP_mul) {
             int64_t a = check_dim(c, e->u.binary.a, false, p);
             int64_t b = check_dim(c, e->u.binary.b, false, p);
-            return arithmetic(c, e->u.binary.op, a, b);
+            return arithmetic(c, e, a, b);
         }
         break;
     default: break;
@@ -284,6 +297,7 @@ void check_declare_dims(checker *c, fn_decl *f, dim_list *quantified) {
                                  "what it is",
                                  s->name);
             diag_add_help(c->d, e, "let it stand alone in one of the parameters, `[%s]`", s->name);
+            meaning_of(s)->placeless = false; /* so that its uses are not reported as well */
         }
         check_bind(c, s);
     }
@@ -304,7 +318,7 @@ static bool static_size(checker *c, const expr *e, int64_t *out) {
         if (e->u.binary.op != OP_add && e->u.binary.op != OP_sub && e->u.binary.op != OP_mul)
             return false;
         if (!static_size(c, e->u.binary.a, &a) || !static_size(c, e->u.binary.b, &b)) return false;
-        *out = arithmetic(c, e->u.binary.op, a, b);
+        *out = arithmetic(c, e, a, b);
         return true;
     case EXPR_CALL: {
         const builtin_use *use = e->u.call.builtin;

@@ -57,7 +57,15 @@ bool check_window(checker *c, builtin_call *b, const builtin_param *p, expr *e) 
     op_attrs *attrs = &b->use->attrs;
     int64_t *out = place(attrs, p);
     int count = spatial_axes(b, p);
-    if (e != NULL) return numbers(c, b, p, e, count, out);
-    for (int i = 0; i < count; i++) out[i] = is(p, "padding") ? 0 : 1;
-    return true;
+    bool pools = op_table[b->builtin].class == CLASS_POOL;
+    bool good = e == NULL || numbers(c, b, p, e, count, out);
+    for (int i = 0; i < count && e == NULL; i++)
+        out[i] = is(p, "padding") ? 0 : pools ? attrs->step[2 + i] : 1;
+    for (int i = 0; i < count && good && pools && is(p, "padding") && e != NULL; i++) {
+        if (2 * out[i] <= attrs->step[2 + i]) continue;
+        diag_error(c->d, ERROR_K0310, e->at, "`padding` of `%s` is at most half of the window",
+                   b->name);
+        return false;
+    }
+    return good;
 }

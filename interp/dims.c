@@ -212,10 +212,17 @@ int dims_symbols(const dims *d, int64_t dim, int64_t *out, int room) {
     return count;
 }
 
-bool dims_below_zero(const dims *d, int64_t dim) {
-    if (dim >= 0) return false;
+bool dims_constant(const dims *d, int64_t dim, int64_t *value) {
+    *value = dim;
+    if (dim >= 0) return true;
     const dim_poly *p = poly_of(d, dim);
+    *value = p->terms[0].factor;
     return p->count == 1 && p->terms[0].degree == 0;
+}
+
+bool dims_below_zero(const dims *d, int64_t dim) {
+    int64_t value;
+    return dim < 0 && dims_constant(d, dim, &value);
 }
 
 /* ---- arithmetic ---- */

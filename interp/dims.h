@@ -16,6 +16,9 @@ uint32_t dims_symbol_count(const dims *d);
 /* The different symbols in a dim, at most room of them; returns how many were written. */
 int dims_symbols(const dims *d, int64_t dim, int64_t *out, int room);
 
+/* The value of a dim without symbols; false for others. */
+bool dims_constant(const dims *d, int64_t dim, int64_t *value);
+
 /* A constant below zero, which no size can be. */
 bool dims_below_zero(const dims *d, int64_t dim);
 

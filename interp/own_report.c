@@ -141,8 +141,22 @@ void own_report_leak(own *o, const symbol *carried, use_node *n) {
                   carried->name);
 }
 
+/* The checker's warning that a name is never used, where the error says so too and helps better. */
+static void remove_warning(own *o, span at) {
+    diag **link = &o->diags->first;
+    for (; *link != NULL; link = &(*link)->next) {
+        diag *w = *link;
+        if (w->code != ERROR_W0101 || w->at.begin != at.begin || w->at.end != at.end) continue;
+        *link = w->next;
+        if (w->next == NULL) o->diags->last = link;
+        o->diags->warnings--;
+        return;
+    }
+}
+
 void own_report_unused(own *o, const symbol *let, use_node *n) {
     n->quiet = true;
+    remove_warning(o, let->at);
     diag *e = diag_error(o->diags, ERROR_K0402, let->at,
                          "the tensor `%s` is made in a loop body and nothing uses it", let->name);
     diag_label_primary(o->diags, e, "bound here, in every iteration");

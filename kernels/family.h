@@ -46,6 +46,6 @@ family_fn cumulate_perform, order_perform;
 family_fn shape_perform, shape_concat_perform, shape_slice_perform, shape_slice_add_perform;
 family_fn gather_take_perform, gather_take_along_perform, gather_scatter_perform,
     gather_scatter_along_perform, gather_one_hot_perform;
-family_fn matmul_perform, linalg_perform, triangle_perform, conv_perform, making_perform, random_perform;
+family_fn matmul_perform, linalg_perform, triangle_perform, conv_perform, pool_perform, making_perform, random_perform;
 
 #endif

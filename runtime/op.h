@@ -63,6 +63,10 @@ typedef enum op_class {
                              * padding; lo[2] groups */
     CLASS_CONV_INPUT_GRAD,  /* cotangent, w; the same, and rank, dims: x's shape; ones[2]: x's literal ones */
     CLASS_CONV_WEIGHT_GRAD, /* x, cotangent; the same of w */
+    CLASS_POOL,             /* x of rank 4; attr per spatial axis i: step[i] stride, step[2 + i] window,
+                             * lo[i] padding, less than the window */
+    CLASS_POOL_PLACE,       /* the same -> I64 */
+    CLASS_POOL_GRAD,        /* cotangent; the same, and rank, dims: x's shape; ones[1]: x's literal ones */
     CLASS_FULL,             /* number; attr rank, dims (rank 0: the number itself) */
     CLASS_FULL_LIKE,        /* any tensor or number, number -> the number's dtype, the first's shape */
     CLASS_ARANGE,           /* attr dims[0], dtype (an integer) */

@@ -608,8 +608,8 @@ static bool conv_type(const rule *r, const op_type *x, const op_type *w, int kx,
     *out = *x;
     out->dims[1] = w->dims[0];
     for (int i = 0; i + 2 < x->rank; i++)
-        if (!dim_windows(r, kx, i + 2, kw, x->dims[i + 2], w->dims[i + 2], i,
-                         r->attrs->step[2 + i], &out->dims[i + 2]))
+        if (!dim_windows(r, kx, i + 2, kw, x->dims[i + 2], w->dims[i + 2], i, r->attrs->step[2 + i],
+                         &out->dims[i + 2]))
             return false;
     return true;
 }
@@ -637,6 +637,33 @@ static bool rule_conv_grad(const rule *r, int cotangent) {
         return fail(r, FAULT_RANK, 1 - cotangent, "rank 3 or 4");
     return conv_type(r, x, cotangent == 0 ? other : r->out, 1 - cotangent, 1 - cotangent, &made) &&
            has_shape(r, cotangent, &made);
+}
+
+static bool pool_type(const rule *r, const op_type *x, op_type *out) {
+    if (x->rank != 4) return fail(r, FAULT_RANK, 0, "x of dims [N, C, H, W]");
+    *out = *x;
+    for (int i = 0; i < 2; i++) {
+        int64_t window = r->attrs->step[2 + i];
+        if (window < 1 || r->attrs->lo[i] >= window)
+            return fail(r, FAULT_OVERFLOW, -1, "a window below 1, or no larger than its padding");
+        if (x->dims[2 + i] == 0) return fail_axis(r, FAULT_EMPTY, 0, 2 + i, "an axis with entries");
+        if (!dim_windows(r, 0, 2 + i, 0, x->dims[2 + i], window, i, 1, &out->dims[2 + i]))
+            return false;
+    }
+    return true;
+}
+
+static bool rule_pool(const rule *r, bool place) {
+    if (!want(r, 0, WANT_FLOAT) || !pool_type(r, &r->in[0], r->out)) return false;
+    if (place) r->out->dtype = DT_I64;
+    return true;
+}
+
+static bool rule_pool_grad(const rule *r) {
+    op_type made;
+    r->out->dtype = r->in[0].dtype;
+    return want(r, 0, WANT_FLOAT) && attr_shape(r) && pool_type(r, r->out, &made) &&
+           has_shape(r, 0, &made);
 }
 
 /* ---- making ---- */
@@ -723,6 +750,9 @@ static bool apply(const rule *r) {
     case CLASS_CONV: return rule_conv(r);
     case CLASS_CONV_INPUT_GRAD: return rule_conv_grad(r, 0);
     case CLASS_CONV_WEIGHT_GRAD: return rule_conv_grad(r, 1);
+    case CLASS_POOL: return rule_pool(r, false);
+    case CLASS_POOL_PLACE: return rule_pool(r, true);
+    case CLASS_POOL_GRAD: return rule_pool_grad(r);
     case CLASS_FULL: return rule_full(r);
     case CLASS_FULL_LIKE: return rule_full_like(r);
     case CLASS_ARANGE: return rule_square(r, 1);

@@ -332,6 +332,18 @@ CASES = {
                Case("conv2d(x, y)", E.conv2d, draw(0, 3, 4, 4), draw(2, 3, 2, 2)),
                Case("conv2d(x, y, padding=2)", lambda x, y: E.conv2d(x, y, None, 1, 2), draw(3, 8, 40, 31), draw(8, 8, 5, 5))],
 
+    "max_pool2d": [Case("max_pool2d(x, 2)", lambda x: E.max_pool2d(x, 2), draw(2, 3, 6, 5)),
+                   Case("max_pool2d(x, window=[3, 2], stride=[2, 1], padding=1)",
+                        lambda x: E.max_pool2d(x, (3, 2), (2, 1), 1), draw(2, 3, 7, 6)),
+                   Case("max_pool2d(x, [2, 2], padding=[0, 1])", lambda x: E.max_pool2d(x, 2, None, (0, 1)), draw(1, 1, 4, 4)),
+                   Case("max_pool2d(x, 2)", lambda x: E.max_pool2d(x, 2), f64([[[[1, 1, 2, 0], [1, 1, 2, 2]]]])),
+                   Case("max_pool2d(permute(x, [3, 2, 1, 0]), 2)", lambda x: E.max_pool2d(x.permute(3, 2, 1, 0), 2), draw(5, 4, 3, 2))],
+    "avg_pool2d": [Case("avg_pool2d(x, 2)", lambda x: E.avg_pool2d(x, 2), draw(2, 3, 6, 5)),
+                   Case("avg_pool2d(x, window=[3, 2], stride=[2, 1], padding=1)",
+                        lambda x: E.avg_pool2d(x, (3, 2), (2, 1), 1), draw(2, 3, 7, 6)),
+                   Case("avg_pool2d(x, 1, 2)", lambda x: E.avg_pool2d(x, 1, 2), draw(1, 1, 4, 4)),
+                   Case("avg_pool2d(x, 3, 1)", lambda x: E.avg_pool2d(x, 3, 1), draw(2, 2, 30, 40))],
+
     "full": [Case("full([2, 3], x)", lambda x: x * torch.ones(2, 3, dtype=F64), draw())],
     "arange": [Case("arange(5) + x", lambda x: torch.arange(5, dtype=I32) + x, i32(1))],
     "eye": [Case("eye(3, F64) * x", lambda x: torch.eye(3, dtype=F64) * x, draw())],

@@ -409,6 +409,17 @@ static const rule_case cases[] = {
      2,
      {IN("3 2 4"), IN("3 2 2", .layout = LAYOUT_STRIDED)}},
 
+    {OP_max_pool2d, {.step = {2, 2, 2, 2}}, 1, {IN("2 1* 4 4", .layout = LAYOUT_PERMUTED)}},
+    {OP_max_pool2d, {.step = {1, 2, 3, 2}, .lo = {1, 1}}, 1, {IN("1 2 4 5")}},
+    {OP_max_pool2d, {.step = {2, 2, 2, 2}}, 1, {IN("2 0 4 4")}},
+    {OP_avg_pool2d, {.step = {2, 2, 2, 2}}, 1, {IN("2 1* 4 4", .layout = LAYOUT_PERMUTED)}},
+    {OP_avg_pool2d, {.step = {1, 2, 3, 2}, .lo = {1, 1}}, 1, {IN("1 2 4 5")}},
+    {OP_avg_pool2d, {.step = {2, 2, 2, 2}}, 1, {IN("0 2 4 4")}},
+    {OP_avg_pool_grad,
+     {.step = {1, 2, 3, 2}, .lo = {1, 1}, .rank = 4, .dims = {1, 2, 4, 5}},
+     1,
+     {IN("1 2 4 3", .layout = LAYOUT_STRIDED)}},
+
     {OP_full, {.rank = 0}, 1, {IN("")}},
     {OP_full, {.rank = 2, .dims = {2, 3}}, 1, {IN("")}},
     {OP_full, {.rank = 1, .dims = {0}}, 1, {IN("")}},

@@ -391,6 +391,9 @@ END_TEST
 
 /* E of the mixed schedules in whole units, straight from the recursion that also tapes a first
  * iteration and keeps the tape: `state` for a kept state, `tape` for a kept tape. */
+/* Bytes of a unit: large enough for a table that covers what is compared. */
+enum { UNIT = 100000 };
+
 enum { REFERENCE_TRIPS = 160, REFERENCE_UNITS = 64 };
 static uint64_t reference[REFERENCE_UNITS + 1][REFERENCE_TRIPS + 1];
 
@@ -419,12 +422,12 @@ START_TEST(bytes_with_known_trips) {
     context_init(&c);
     for (size_t k = 0; k < COUNT_OF(units); k++) {
         fill_reference(units[k][0], units[k][1]);
-        size_t state = 1000 * units[k][0], tape = 1000 * units[k][1] - state;
+        size_t state = UNIT * units[k][0], tape = UNIT * units[k][1] - state;
         for (uint64_t at = 0; at < 2; at++) {
             const sizes z[] = {{at, state, tape, 70}, {NOTHING, 0, 0, 0}};
             for (uint64_t m = units[k][0]; m <= REFERENCE_UNITS; m += 1 + m / 8)
                 for (uint64_t n = 1; n <= REFERENCE_TRIPS; n = next_trips(n, 20)) {
-                    policy p = budget(z, 1000 * m, true);
+                    policy p = budget(z, UNIT * m, true);
                     machine got = run(&c, p, n, z);
                     NEED(got.executions == reference[m][n]);
                     NEED(got.peak <= p.bytes);
@@ -447,14 +450,14 @@ START_TEST(bytes_against_the_printed_tables) {
                                           {50, 16, 199}, {100, 16, 194}};
     context c;
     context_init(&c);
-    const sizes one[] = {{1, 1000, 0, 70}, {NOTHING, 0, 0, 0}};
+    const sizes one[] = {{1, UNIT, 0, 70}, {NOTHING, 0, 0, 0}};
     for (size_t k = 0; k < COUNT_OF(printed); k++) {
-        machine m = run(&c, budget(one, 1000 * printed[k][1], true), printed[k][0], one);
+        machine m = run(&c, budget(one, UNIT * printed[k][1], true), printed[k][0], one);
         NEED(m.executions == printed[k][2]);
     }
     for (size_t k = 0; k < COUNT_OF(hundred); k++) {
-        const sizes z[] = {{1, 1000, 1000 * (hundred[k][1] - 1), 70}, {NOTHING, 0, 0, 0}};
-        machine m = run(&c, budget(z, 1000 * hundred[k][0], true), 100, z);
+        const sizes z[] = {{1, UNIT, UNIT * (hundred[k][1] - 1), 70}, {NOTHING, 0, 0, 0}};
+        machine m = run(&c, budget(z, UNIT * hundred[k][0], true), 100, z);
         NEED(m.executions == hundred[k][2]);
     }
     context_close(&c);
@@ -462,16 +465,16 @@ START_TEST(bytes_against_the_printed_tables) {
 END_TEST
 
 START_TEST(bytes_with_unknown_trips) {
-    static const size_t tapes[] = {0, 100, 1000, 3000, 15000};
+    static const size_t tapes[] = {0, UNIT / 10, UNIT, 3 * UNIT, 15 * UNIT};
     static const uint64_t trips[] = {2, 3, 5, 9, 15, 23, 35, 60, 110, 200, 370, 1000};
     context c;
     context_init(&c);
     double sum = 0, count = 0;
     for (size_t k = 0; k < COUNT_OF(tapes) * COUNT_OF(trips); k++) {
-        const sizes z[] = {{1, 1000, tapes[k / COUNT_OF(trips)], 70}, {NOTHING, 0, 0, 0}};
+        const sizes z[] = {{1, UNIT, tapes[k / COUNT_OF(trips)], 70}, {NOTHING, 0, 0, 0}};
         uint64_t n = trips[k % COUNT_OF(trips)], before = UINT64_MAX, best_before = UINT64_MAX;
         for (size_t m = 1; m <= 98; m += 1 + m / 12) {
-            policy p = budget(z, 1000 * m, false);
+            policy p = budget(z, UNIT * m, false);
             machine got = run(&c, p, n, z);
             p.known = true;
             machine best = run(&c, p, n, z);
@@ -554,8 +557,9 @@ static uint64_t pseudo_random(uint64_t *seed, uint64_t below) {
 START_TEST(bytes_after_a_dear_first_iteration) {
     context c;
     context_init(&c);
-    const sizes z[] = {{1, 1000, 1900, 70}, {2, 1000, 0, 70}, {3, 1000, 0, 70}, {NOTHING, 0, 0, 0}};
-    const policy p = budget(&z[1], 20000, true);
+    const sizes z[] = {
+        {1, UNIT, 2 * UNIT, 70}, {2, UNIT, 0, 70}, {3, UNIT, 0, 70}, {NOTHING, 0, 0, 0}};
+    const policy p = budget(&z[1], 20 * UNIT, true);
     NEED(run(&c, p, 1000, z).executions == 2823);
     context_close(&c);
 }
