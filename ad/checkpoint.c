@@ -226,7 +226,8 @@ bool checkpoint_tape_begin(context *c, checkpointed *l, uint64_t iteration) {
     uint32_t *indices = take(c, index_bytes(l));
     if (indices == NULL) return false;
     checkpoint_taped *run = &l->taped[l->tapes++];
-    *run = (checkpoint_taped){.start = iteration, .end = iteration, .first = tape_top(c->tape), .from = indices};
+    uint32_t top = tape_top(c->tape);
+    *run = (checkpoint_taped){.start = iteration, .end = iteration, .first = top, .dead = top, .from = indices};
     run->to = indices + l->floats;
     for (int j = 0; j < l->floats && !l->dual; j++) float_carry(l, j)->index = 0;
     if (!refresh_carries(c, l)) return false;
@@ -246,21 +247,28 @@ void checkpoint_tape_pop(context *c, checkpointed *l) { give_back(c, l->taped[--
 
 /* ---- the forward run ---- */
 
+/* Records that a run's forgotten iterations may leave behind beyond as many as are alive: with more, the whole run is
+ * forgotten. */
+enum { DEAD_MOST = 1024 };
+
+static bool forget_tape(context *c, checkpointed *l) {
+    tape_truncate(c->tape, l->taped[0].first);
+    checkpoint_tape_pop(c, l);
+    pile_truncate(c, &l->starts, 0);
+    for (int j = 0; j < l->floats; j++) float_carry(l, j)->index = 0;
+    return true;
+}
+
 /* Forgets what is taped of iterations below `iteration`. */
 static bool demote(context *c, checkpointed *l, uint64_t iteration, uint64_t now) {
     if (l->tapes == 0) return true;
     checkpoint_taped *run = &l->taped[0];
     if (iteration <= run->start) return true;
-    if (iteration >= now) {
-        tape_truncate(c->tape, run->first);
-        checkpoint_tape_pop(c, l);
-        l->starts.count = 0;
-        for (int j = 0; j < l->floats; j++) float_carry(l, j)->index = 0;
-        return true;
-    }
+    if (iteration >= now) return forget_tape(c, l);
     /* The carries that begin `iteration` become the run's first; what is before them holds nothing more. */
     uint32_t begin = *(uint32_t *)pile_at(&l->starts, (uint32_t)(iteration - l->starts_from));
-    for (uint32_t i = run->first; i < begin; i++) tape_unsave(c->tape, tape_record(c->tape, i));
+    if (begin - run->first > tape_top(c->tape) - begin + DEAD_MOST) return forget_tape(c, l);
+    for (; run->dead < begin; run->dead++) tape_unsave(c->tape, tape_record(c->tape, run->dead));
     run->start = iteration;
     run->body = begin + (uint32_t)l->floats;
     for (int j = 0; j < l->floats; j++) run->from[j] = begin + (uint32_t)j;
@@ -289,23 +297,33 @@ static size_t used_bytes(const tape *t) {
     return t->records.count * sizeof(record) + t->saved.count * sizeof(value) + t->operands.count * sizeof(uint32_t);
 }
 
-static size_t held_bytes(const context *c) {
+/* What is alive, with the tape counted by what is used of its chunks and the loop's own books left out. */
+static size_t held_bytes(const context *c, const checkpointed *l) {
     const tape *t = c->tape;
+    const trail *w = l->trail;
     size_t chunks = pile_bytes(&t->records) + pile_bytes(&t->saved) + pile_bytes(&t->operands);
-    return c->mem.live - chunks + used_bytes(t);
+    size_t books = pile_bytes(&l->starts) + pile_bytes(&l->hashes) + pile_bytes(&w->words) + pile_bytes(&w->trips) +
+                   pile_bytes(&w->longs) + pile_bytes(&w->values);
+    return c->mem.live - chunks - books + used_bytes(t);
+}
+
+/* Tells the schedule what states and taped iterations cost. */
+static void measure(checkpointed *l, size_t grown) {
+    size_t state = checkpoint_carried_bytes(l);
+    size_t held = spill_is_open(&l->disk) ? (size_t)l->body.carries * sizeof(kept_carry) : state;
+    size_t dead = l->tapes > 0 ? (l->taped[0].dead - l->taped[0].first) * sizeof(record) : 0;
+    l->taped_bytes = grown;
+    schedule_measure(&l->schedule, held, grown, 2 * state + dead);
 }
 
 static bool tape_ahead(context *c, checkpointed *l, uint64_t i) {
     if (l->tapes == 0 && !checkpoint_tape_begin(c, l, i)) return false;
     if (!note_start(c, l, i)) return false;
-    size_t before = held_bytes(c);
+    size_t before = held_bytes(c, l);
     if (!checkpoint_tape_one(c, l, i)) return false;
     checkpoint_tape_end(c, l, i + 1);
-    size_t state = checkpoint_carried_bytes(l), grown = held_bytes(c) - before;
-    if (grown > SIZE_MAX / 2) grown = 0; /* it retains nothing, and freed something */
-    l->taped_bytes = grown;
-    size_t held = spill_is_open(&l->disk) ? (size_t)l->body.carries * sizeof(kept_carry) : state;
-    schedule_measure(&l->schedule, held, grown, 2 * state);
+    size_t after = held_bytes(c, l);
+    measure(l, after > before ? after - before : 0); /* it may retain nothing, and free something */
     return true;
 }
 
@@ -321,9 +339,10 @@ static bool forward_one(context *c, checkpointed *l, uint64_t i) {
     if (l->dual) order.tape = false;
     uint64_t demoted = order.tape ? order.demote : i;
     if (!demote(c, l, demoted, i)) return false;
-    if (order.keep && !checkpoint_keep(c, l, i)) return false;
     checkpoint_drop_unwanted(c, l);
+    if (order.keep && !checkpoint_keep(c, l, i)) return false;
     if (order.tape) return tape_ahead(c, l, i);
+    if (l->dual) measure(l, checkpoint_carried_bytes(l));
     return checkpoint_advance_one(c, l, i);
 }
 

@@ -22,6 +22,7 @@ typedef struct checkpoint_state {
 typedef struct checkpoint_taped {
     uint64_t start, end;
     uint32_t first, body, last; /* body: behind the first carries */
+    uint32_t dead;              /* records [first, dead) were forgotten, and hold nothing */
     uint32_t *from, *to;        /* indices of the floating carries before and after */
 } checkpoint_taped;
 

@@ -264,6 +264,13 @@ static int sample_rows(session *s, block *b) {
 
 /* ---- concluding ---- */
 
+/* The piece that begins the loop is as long as states are apart. */
+static void note_piece(void *self, trace_kind kind, uint64_t time, uint64_t from, uint64_t to) {
+    row *r = self;
+    (void)time;
+    if (kind == TRACE_TAPE && from == 0) r->first_piece = to;
+}
+
 /* What the schedule alone says about one plain loop; whether the trip count was known ahead is
  * tried both ways. */
 static void hold_to_schedule(const block *b, row *r) {
@@ -276,7 +283,7 @@ static void hold_to_schedule(const block *b, row *r) {
         uint64_t executions;
         p.known = known != 0;
         p.trips = r->m.trips;
-        if (trace_run(&c, &p, r->m.trips, sizes, NULL, NULL, &executions))
+        if (trace_run(&c, &p, r->m.trips, sizes, note_piece, r, &executions))
             r->scheduled = executions;
         error_clear(&c.err);
     }

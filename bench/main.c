@@ -21,10 +21,12 @@ static void take_interrupt(int number) {
 }
 
 static void set_signals(void) {
-    struct sigaction action = {0};
+    struct sigaction action = {0}, before;
     sigemptyset(&action.sa_mask);
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
+    /* Started in the background of a shell script, with interrupts ignored, it stays so. */
+    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler == SIG_IGN) return;
     action.sa_handler = take_interrupt;
     sigaction(SIGINT, &action, NULL);
 }

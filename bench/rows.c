@@ -17,8 +17,7 @@ double row_own(const block *b, const row *r) {
 
 uint64_t row_spacing(const row *r) {
     if (r->p.kind == POLICY_EVERY) return r->p.every;
-    if (r->p.kind != POLICY_AUTO || r->m.states == 0) return 0;
-    return (r->m.trips + r->m.states - 1) / r->m.states;
+    return r->p.kind == POLICY_AUTO ? r->first_piece : 0;
 }
 
 double row_bound(const block *b, const row *r) {

@@ -14,7 +14,8 @@ typedef struct row {
     double processor, processor_ratio;      /* the same of processor time */
     double spread;                          /* (largest - least total) / median */
     measure m;
-    uint64_t scheduled; /* executions by the schedule alone; 0: not one plain loop */
+    uint64_t scheduled;   /* executions by the schedule alone; 0: not one plain loop */
+    uint64_t first_piece; /* iterations of the piece that the schedule tapes last; 0: not known */
     sample *samples;
     size_t sample_count;
 } row;

@@ -2,6 +2,7 @@
  * tree. */
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/unit/parse_check.h"
@@ -28,6 +29,23 @@ static const struct {
     {"let x: F64 = 1.0; [1, x, 2.5]", "tensor<F64, [3]>"},
     {"let x: F64 = 2.0; where(x > 0, x, 0)", "F64"},
     {"-2147483648", "I32"},
+    {"(I64(4294967297), F64(1.0 / 3.0), F64([0.1, 2][0]), I64(-4294967297 + 1))",
+     "(I64, F64, F64, I64)"},
+    /* and through what hands the type on: branches, blocks, subscripts and builtins */
+    {"if (true) { 1.0 } else { 2 }", "F32"},
+    {"let x: F64 = 2.0; if (x > 0) { 2 } else { x }", "F64"},
+    {"let x: F64 = 2.0; if (x > 0) { x } else if (x < -1) { let n = 3; 0.5 } else { 2 }", "F64"},
+    {"let x: F64 = [0.5, 1.0][0]; [0.5, 1][1] * x", "F64"},
+    {"let x: F64 = 2.0; (x * stop_gradient(0.5), copy(1) + x, x < sum([0.5]), [x, max([1, 2])])",
+     "(F64, F64, Bool, tensor<F64, [2]>)"},
+    {"let x: F64 = 2.0; (x * (let a = 1 in 0.5), (let a = 1 in let b = 2 in sin(1)) + x)",
+     "(F64, F64)"},
+    {"let x: F64 = 2.0; (x + stack((0.1, 2)), x + full([2], 1), where(x > 0, x, copy(2)))",
+     "(tensor<F64, [2]>, tensor<F64, [2]>, F64)"},
+    {"let x: F64 = 2.0; (x * ([0.1] @ [2]), x * einsum(\"i,i->\", [0.1], [2]), x * norm([3, 4]))",
+     "(F64, F64, F64)"},
+    {"let n: I64 = 5; (n * sum([1, 2]), n + take([1, 2], 1), n + pad([1], [[0, 1]], value=2))",
+     "(I64, I64, tensor<I64, [2]>)"},
     /* dims */
     {"fn f(x: tensor<F32, [N, M]>, y: tensor<F32, [M, K]>) { x @ y }\n"
      "f(tensor<F32, [2, 3]>, tensor<F32, [3, 5]>)",
@@ -252,7 +270,7 @@ static const struct {
     {"if ([true, false]) { 1 } else { 2 }", "K0206", "any"},
     {"while ([true]) [i = 0] { i }", "K0206", "any"},
     {"if (true) { 1 } else { (2, 3) }", "K0207", "different types"},
-    {"if (true) { 1.0 } else { 2 }", "K0207", "different types"},
+    {"let n = 2; if (true) { 1.0 } else { n }", "K0207", "different types"},
     {"while (i < 3) [s = 0.0, i = 0] { s }", "K0208", "1 value for 2"},
     {"while (i < 3) [i = 0] { i + 1; }", "K0208", "0 values for 1"},
     {"let x = 1.0; while (i < 3) [y = x, i = 0] { (i, i) }", "K0208", "the next `y`"},
@@ -298,6 +316,23 @@ static const struct {
     {"fn f(x: F32) -> F32 { sum(x * x) }\n"
      "fn ad(x: F32) -> (F32, F64) { handle f(x) with reverseMode } 1",
      "K0201", "position 1"},
+    /* a value that is not () ends in `;` or in the block's end */
+    {"if (true) { 1 } else { 2 } 5", "K0014", "`let _ = ...`"},
+    {"fn f(x: F32) { x * x }\nhandle f(2.0) with reverseMode\n3.0", "K0014", "(F32, F32)"},
+    {"while (x < 3.0) [x = 0.0] { x + 1.0 } - 3.0", "K0014", "ends here"},
+    {"fn f(c: Bool) -> F32 { if (c) { 1.0 } else { 2.0 } fn() { 1 } -3.0 } 1", "K0014 K0014", "let _"},
+    /* names of a block that mean something else to the literals in it */
+    {"let x: F64 = 2.0; x + (let sin = fn(y: F32) { y } in sin(0.5))", "K0201", "F64 and F32"},
+    {"let x: F64 = 2.0; x + (let a = 0.5 in a)", "K0201", "F64 and F32"},
+    {"let x: F64 = 2.0; x + F32(0.5)", "K0201", "F64 and F32"},
+    /* dims beyond 64 bits; those with names stay what they are */
+    {"fn f(x: tensor<F32, [65536*65536*65536*65536]>) { x } 1", "K0310", "overflow"},
+    {"zeros([2, 9223372036854775807 + 1])", "K0310", "overflow"},
+    {"fn f(x: tensor<F32, [0 - 4294967296*4294967296 + 3]>) { x } 1", "K0310", "overflow"},
+    {"fn f(x: tensor<F32, [D + 1]>) -> I64 { D } f([1.0])", "K0306", "only inside arithmetic"},
+    {"fn f(x: tensor<F32, [D + 1]>, g: fn(tensor<F32, [D]>) -> F32) { D } 1", "K0306",
+     "stands alone in function types only"},
+    {"7.5 % 2.0", "K0202", "`mod(x, y)`"},
     /* one mistake is reported once, and independent ones all */
     {"let a = nowhere; let b = a + 1.0; let c = sum(b)[0]; c", "K0101", "nowhere"},
     {"fn f() { nowhere } let x: Bool = 1; -true", "K0101 K0201 K0202", "nowhere"},
@@ -424,6 +459,68 @@ START_TEST(loops_and_masks_are_marked) {
 }
 END_TEST
 
+/* ---- what a program of many parts costs ---- */
+
+static char *repeated(const char *head, const char *part, int count, const char *tail) {
+    size_t each = strlen(part), length = strlen(head);
+    char *code = malloc(length + each * (size_t)count + strlen(tail) + 1);
+    ck_assert_ptr_nonnull(code);
+    memcpy(code, head, length);
+    for (int i = 0; i < count; i++, length += each) memcpy(code + length, part, each);
+    memcpy(code + length, tail, strlen(tail) + 1);
+    return code;
+}
+
+static void check_quickly(const char *head, const char *part, int count, const char *tail) {
+    parsed t;
+    char *code = repeated(head, part, count, tail);
+    parsed_open(&t, code, strlen(code), 0);
+    ck_assert(t.ok);
+    int64_t start = monotonic_nanoseconds();
+    bool checked = check_program(&t.prog, &t.d);
+    int64_t took = monotonic_nanoseconds() - start;
+    ck_assert_msg(checked, "%s%s...\n%s", head, part, parsed_diagnostics(&t, false));
+    ck_assert_int_lt(took, INT64_C(3000000000));
+    parsed_close(&t);
+    free(code);
+}
+
+START_TEST(long_chains) {
+    check_quickly("let x = [1.0]; x", ".relu()", 20000, "");
+    check_quickly("let x: F64 = 2.0; x * 0.5", ".relu()", 20000, "");
+    check_quickly("0.5", ".maximum(0.25).copy()", 10000, "");
+    check_quickly("let x: F64 = 2.0; x * (0.5", " + sin(0.5)", 20000, ")");
+    check_quickly("let x: F64 = 2.0; x * (", "let a = 1 in ", 50000, "0.5)");
+}
+END_TEST
+
+START_TEST(rules_have_few_parameters) {
+    enum { ROOM = 8000 };
+    for (int count = 100; count <= 101; count++) {
+        char code[ROOM], params[ROOM / 4], results[ROOM / 4], cotangents[ROOM / 4];
+        int p = 0, r = 0, k = 0;
+        for (int i = 0; i < count; i++) {
+            const char *comma = i > 0 ? ", " : "";
+            p += snprintf(params + p, sizeof params - (size_t)p, "%sp%d: F32", comma, i);
+            r += snprintf(results + r, sizeof results - (size_t)r, "%sF32", comma);
+            k += snprintf(cotangents + k, sizeof cotangents - (size_t)k, "%sc", comma);
+        }
+        snprintf(code, sizeof code,
+                 "fn b(%s, r: F32, c: F32) -> (%s) { (%s) }\n@vjp(b) fn f(%s) -> F32 { p0 }\n1",
+                 params, results, cotangents, params);
+        parsed t;
+        parsed_open(&t, code, strlen(code), 0);
+        ck_assert(t.ok);
+        ck_assert_int_eq(check_program(&t.prog, &t.d), count == 100);
+        if (count > 100) {
+            ck_assert_str_eq(error_code_name(t.d.first->code), "K0211");
+            ck_assert_ptr_nonnull(strstr(t.d.first->message, "at most 100 parameters, not 101"));
+        }
+        parsed_close(&t);
+    }
+}
+END_TEST
+
 /* ---- out of memory ---- */
 
 static const char *const tight =
@@ -431,6 +528,8 @@ static const char *const tight =
     "  let h = while (i < n) [h = x, s = 0.0, i = 0] { (tanh(h @ w), s + 1.0, i + 1) };\n"
     "  let c = if (n > 3) { h } else { h * 2.0 };\n"
     "  let g = fn(y: tensor<F32, [K, M]>) { sum(y, axis=-1) };\n"
+    "  if (n > 4) { print(n); } else { h }\n"
+    "  let d: F64 = F64(s) * (let (one, two) = (1, 2) in sum([0.5, 1]));\n"
     "  sum(g(reshape(concat((c, c)), [2*N, M])))\n"
     "}\n"
     "fn bad(a: tensor<F32, [B]>, b: tensor<F32, [D]>) { let u = 1; a + b * nowhere }\n"
@@ -462,6 +561,8 @@ Suite *suite_check(void) {
     tcase_add_test(cases, attributes_of_builtins);
     tcase_add_test(cases, dims_bind_where_they_stand_alone);
     tcase_add_test(cases, loops_and_masks_are_marked);
+    tcase_add_test(cases, long_chains);
+    tcase_add_test(cases, rules_have_few_parameters);
     tcase_add_test(cases, every_failing_allocation);
     suite_add_tcase(suite, cases);
     return suite;

@@ -73,6 +73,19 @@ static bool are_expected(const diagnostics *d, const char *expected) {
     return count == d->errors;
 }
 
+/* Where an error says that nothing uses a name, no warning does so as well. */
+static bool says_unused_once(const diagnostics *d) {
+    unsigned warnings = 0;
+    diag *last = NULL;
+    for (diag *e = d->first; e != NULL; last = e, e = e->next) {
+        warnings += e->warning;
+        for (const diag *w = d->first; w != NULL && e->code == ERROR_K0402; w = w->next)
+            if (w->code == ERROR_W0101 && w->at.begin == e->at.begin) return false;
+    }
+    bool linked = d->last == (last == NULL ? NULL : &last->next) || d->first == NULL;
+    return linked && warnings == d->warnings;
+}
+
 static void check_case(const char *body, const char *errors) {
     char code[2000];
     int length = snprintf(
@@ -82,7 +95,8 @@ static void check_case(const char *body, const char *errors) {
     fixture f;
     open_program(&f, code, (size_t)length);
     bool owned = f.checked && own_program(&f.p, &f.d);
-    bool fine = f.checked && owned == (errors[0] == '\0') && are_expected(&f.d, errors);
+    bool fine = f.checked && owned == (errors[0] == '\0') && are_expected(&f.d, errors) &&
+                says_unused_once(&f.d);
     if (!fine) {
         show(&f, code);
         fprintf(stderr, "expected: %s\n", errors[0] == '\0' ? "no error" : errors);
