@@ -20,12 +20,12 @@ static int64_t type_bytes(const op_type *t) {
     return bytes;
 }
 
-static void release_kept(context *c, checkpointed *l, kept_carry *carry, int count) {
+static void release_kept(context *c, checkpointed *l, value *carry, int count) {
     for (int i = 0; i < count; i++) {
-        if (carry[i].offset >= 0) {
-            spill_free(c, &l->disk, carry[i].offset, type_bytes(&carry[i].type));
+        if (carry[i].kind == VALUE_NONE) {
+            spill_free(c, &l->disk, carry[i].as.i64, type_bytes(&l->type[i]));
         } else {
-            value_release(c, carry[i].v);
+            value_release(c, carry[i]);
         }
     }
     give_back(c, carry, (size_t)l->body.carries * sizeof *carry);
@@ -52,6 +52,7 @@ void checkpoint_close(context *c, checkpointed *l) {
     give_back(c, l->adjoint, (size_t)l->floats * sizeof *l->adjoint);
     give_back(c, l->floating, (size_t)l->body.carries * sizeof *l->floating);
     give_back(c, l->init, (size_t)l->body.carries * sizeof *l->init);
+    give_back(c, l->type, (size_t)l->body.carries * sizeof *l->type);
     l->body.close(c, l->body.self);
     give_back(c, l, sizeof *l);
 }
@@ -74,7 +75,8 @@ static checkpointed *checkpoint_new(context *c, const policy *p, loop_body body,
     l->trail = c->tape->trail_mode != TRAIL_OFF ? c->tape->trail : &l->own;
     l->floating = take(c, (size_t)body.carries * sizeof *l->floating);
     l->init = take(c, (size_t)body.carries * sizeof *l->init);
-    bool ok = l->floating != NULL && l->init != NULL && schedule_open(&l->schedule, c, p) &&
+    l->type = take(c, (size_t)body.carries * sizeof *l->type);
+    bool ok = l->floating != NULL && l->init != NULL && l->type != NULL && schedule_open(&l->schedule, c, p) &&
               (p->disk == NULL || spill_open(c, &l->disk, p->disk, where));
     if (!ok) {
         if (c->err.where.end == 0) c->err.where = where;
@@ -82,6 +84,7 @@ static checkpointed *checkpoint_new(context *c, const policy *p, loop_body body,
         return NULL;
     }
     for (int i = 0; i < body.carries; i++) {
+        l->type[i] = value_type(body.carry[i]);
         if (!floating_carry(body.carry[i])) continue;
         l->init[l->floats] = body.carry[i]->index;
         l->floating[l->floats++] = i;
@@ -108,34 +111,34 @@ static bool room_for_state(context *c, checkpointed *l) {
 }
 
 /* Without a forward handler outside, indices mean records that will be gone. */
-static bool keep_one(context *c, checkpointed *l, const value *v, kept_carry *out) {
-    *out = (kept_carry){.v = *v, .offset = -1};
-    if (!l->dual) out->v.index = 0;
+static bool keep_one(context *c, checkpointed *l, const value *v, value *out) {
+    *out = *v;
+    if (!l->dual) out->index = 0;
     if (v->kind != VALUE_TENSOR || !spill_is_open(&l->disk)) {
         (void)value_retain(*v);
         return true;
     }
-    out->type = value_type(v);
-    if (!spill_write(c, &l->disk, v->as.t, l->where, &out->offset)) return false;
-    out->v.kind = VALUE_NONE;
-    return true;
+    out->kind = VALUE_NONE;
+    return spill_write(c, &l->disk, v->as.t, l->where, &out->as.i64);
 }
 
-bool checkpoint_kept(context *c, checkpointed *l, const kept_carry *k, value *out) {
-    if (k->offset < 0) {
-        *out = value_retain(k->v);
+bool checkpoint_kept(context *c, checkpointed *l, const checkpoint_state *state, int carry, value *out) {
+    const value *v = &state->carry[carry];
+    if (v->kind != VALUE_NONE) {
+        *out = value_retain(*v);
         return true;
     }
-    tensor *t = spill_read(c, &l->disk, k->offset, (dtype)k->type.dtype, k->type.rank, k->type.dims, l->where);
+    const op_type *type = &l->type[carry];
+    tensor *t = spill_read(c, &l->disk, v->as.i64, (dtype)type->dtype, type->rank, type->dims, l->where);
     if (t == NULL) return false;
     *out = value_tensor(t);
-    out->index = k->v.index;
+    out->index = v->index;
     return true;
 }
 
 bool checkpoint_keep(context *c, checkpointed *l, uint64_t iteration) {
     if (!room_for_state(c, l)) return false;
-    kept_carry *carry = take(c, (size_t)l->body.carries * sizeof *carry);
+    value *carry = take(c, (size_t)l->body.carries * sizeof *carry);
     if (carry == NULL) return false;
     for (int i = 0; i < l->body.carries; i++) {
         if (keep_one(c, l, l->body.carry[i], &carry[i])) continue;
@@ -285,7 +288,7 @@ static bool note_start(context *c, checkpointed *l, uint64_t iteration) {
 }
 
 size_t checkpoint_carried_bytes(const checkpointed *l) {
-    size_t bytes = (size_t)l->body.carries * sizeof(value);
+    size_t bytes = sizeof(checkpoint_state) + (size_t)l->body.carries * sizeof(value);
     for (int i = 0; i < l->body.carries; i++) {
         const value *v = l->body.carry[i];
         if (v->kind == VALUE_TENSOR) bytes += v->as.t->base != NULL ? v->as.t->base->block : v->as.t->block;
@@ -310,7 +313,7 @@ static size_t held_bytes(const context *c, const checkpointed *l) {
 /* Tells the schedule what states and taped iterations cost. */
 static void measure(checkpointed *l, size_t grown) {
     size_t state = checkpoint_carried_bytes(l);
-    size_t held = spill_is_open(&l->disk) ? (size_t)l->body.carries * sizeof(kept_carry) : state;
+    size_t held = spill_is_open(&l->disk) ? sizeof(checkpoint_state) + (size_t)l->body.carries * sizeof(value) : state;
     size_t dead = l->tapes > 0 ? (l->taped[0].dead - l->taped[0].first) * sizeof(record) : 0;
     l->taped_bytes = grown;
     schedule_measure(&l->schedule, held, grown, 2 * state + dead);

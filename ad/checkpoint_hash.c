@@ -4,7 +4,10 @@
 
 #include "ad/checkpoint_state.h"
 
-enum { HASH_EVERY = 8 };        /* iterations; a hash of 64 KiB costs about a twentieth of a 64x256 dense step */
+enum {
+    HASH_EVERY = 8,     /* iterations at first; a hash of 64 KiB costs about a twentieth of a 64x256 dense step */
+    HASH_MOST = 256,    /* iterations with hashes; beyond, every other one is forgotten */
+};
 
 static uint64_t mix(uint64_t h, uint64_t word) {
     h = (h ^ word) * UINT64_C(0x9FB21C651E98DF25);
@@ -34,8 +37,20 @@ static uint64_t hash_value(const value *v) {
     return h == 0 ? 1 : h;
 }
 
+static void forget_every_other(context *c, checkpointed *l) {
+    uint32_t carries = (uint32_t)l->body.carries;
+    for (uint32_t to = 0; to < HASH_MOST / 2 * carries; to++) {
+        uint32_t from = to / carries * 2 * carries + to % carries;
+        *(uint64_t *)pile_at(&l->hashes, to) = *(uint64_t *)pile_at(&l->hashes, from);
+    }
+    pile_truncate(c, &l->hashes, HASH_MOST / 2 * carries);
+    l->hash_every *= 2;
+}
+
 bool checkpoint_hash_keep(context *c, checkpointed *l, uint64_t i) {
-    if (i % HASH_EVERY != 0) return true;
+    if (l->hash_every == 0) l->hash_every = HASH_EVERY;
+    if (l->hashes.count == HASH_MOST * (uint32_t)l->body.carries) forget_every_other(c, l);
+    if (i % l->hash_every != 0) return true;
     for (int k = 0; k < l->body.carries; k++) {
         uint64_t *place = pile_push(c, &l->hashes);
         if (place == NULL) return false;
@@ -56,8 +71,8 @@ static void perturb(checkpointed *l) {
 
 bool checkpoint_hash_hold(context *c, checkpointed *l, uint64_t i) {
     if (c->perturb_replay != 0 && c->perturb_replay == i) perturb(l);
-    if (i % HASH_EVERY != 0) return true;
-    uint32_t first = (uint32_t)(i / HASH_EVERY) * (uint32_t)l->body.carries;
+    if (i % l->hash_every != 0) return true;
+    uint32_t first = (uint32_t)(i / l->hash_every) * (uint32_t)l->body.carries;
     for (int k = 0; k < l->body.carries && first + (uint32_t)k < l->hashes.count; k++) {
         uint64_t before = *(uint64_t *)pile_at(&l->hashes, first + (uint32_t)k);
         if (before == hash_value(l->body.carry[k])) continue;

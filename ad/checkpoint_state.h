@@ -5,17 +5,12 @@
 #include "ad/checkpoint.h"
 #include "ad/spill.h"
 
-/* A kept state: what iteration `iteration` starts from. References, not copies; or, on disk, where it is. */
-typedef struct kept_carry {
-    value v;                    /* on disk: NONE but for its index */
-    op_type type;               /* on disk: of the tensor */
-    int64_t offset;             /* on disk; -1 in memory */
-} kept_carry;
-
+/* A kept state: what iteration `iteration` starts from. References, not copies; a tensor on disk is a value of
+ * kind NONE whose payload is its place in the file. */
 typedef struct checkpoint_state {
     uint64_t iteration;
     trail_mark mark;
-    kept_carry *carry;
+    value *carry;
 } checkpoint_state;
 
 /* Taped iterations [start, end): records [first, last) of the tape. */
@@ -36,6 +31,7 @@ struct checkpointed {
     bool dual;                  /* forward handlers outside: states keep their tangents, nothing is taped ahead */
     uint64_t trips;
     uint32_t first;             /* tape_top before the loop */
+    op_type *type;              /* of the carries, which keep it */
     int floats;                 /* floating carries */
     int *floating;              /* which they are */
     uint32_t *init;             /* their indices at the start */
@@ -49,7 +45,8 @@ struct checkpointed {
     uint64_t hand;
     trail_mark hand_mark;
     spill disk;                 /* open where the policy has a folder */
-    pile hashes;                /* uint64_t: of each carry, every HASH_EVERY-th iteration */
+    pile hashes;                /* uint64_t: of each carry, every hash_every-th iteration */
+    uint64_t hash_every;
     uint64_t advanced, taped_again;     /* executions so far */
     int most_states;
     size_t taped_bytes;         /* what taping an iteration retained, last */
@@ -58,7 +55,7 @@ struct checkpointed {
 
 checkpoint_state *checkpoint_state_at(checkpointed *l, uint64_t iteration);     /* NULL where none is kept */
 /* The carried value that a state keeps, owned by the caller. */
-bool checkpoint_kept(context *c, checkpointed *l, const kept_carry *k, value *out) MUST_CHECK;
+bool checkpoint_kept(context *c, checkpointed *l, const checkpoint_state *state, int carry, value *out) MUST_CHECK;
 bool checkpoint_keep(context *c, checkpointed *l, uint64_t iteration) MUST_CHECK;
 void checkpoint_drop_unwanted(context *c, checkpointed *l);
 /* Begins a taped run at the present carries; ends it after them. */

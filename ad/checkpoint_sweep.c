@@ -18,7 +18,7 @@ static bool restore(sweep *s, checkpointed *l, uint64_t iteration) {
     }
     for (int i = 0; i < l->body.carries; i++) {
         value v;
-        if (!checkpoint_kept(s->c, l, &state->carry[i], &v)) return false;
+        if (!checkpoint_kept(s->c, l, state, i, &v)) return false;
         value_release(s->c, *l->body.carry[i]);
         *l->body.carry[i] = v;
     }
