@@ -338,6 +338,7 @@ static bool at_loop(context *c, const checkpointed *l, bool ok) {
 
 static bool forward_one(context *c, checkpointed *l, uint64_t i) {
     forward_order order;
+    if (i < 2) l->state_bytes = checkpoint_carried_bytes(l);
     if (!at_loop(c, l, schedule_forward(&l->schedule, i, &order))) return false;
     if (l->dual) order.tape = false;
     uint64_t demoted = order.tape ? order.demote : i;

@@ -49,7 +49,7 @@ struct checkpointed {
     uint64_t hash_every;
     uint64_t advanced, taped_again;     /* executions so far */
     int most_states;
-    size_t taped_bytes;         /* what taping an iteration retained, last */
+    size_t state_bytes, taped_bytes;    /* of a state; what taping an iteration retained, last */
     value *adjoint;             /* backward: of the floating carries at the place reached */
 };
 
