@@ -34,7 +34,7 @@ build     = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS
 .DELETE_ON_ERROR:
 
 all: $B/kina-interp      ## build the interpreter, build/kina-interp (the default)
-tests: all $B/tests/unit $(programs)
+tests: all $B/tests/unit $(programs) $B/kina-bench
 
 run:                     ## install what is missing, build, and train the digit classifier of examples/
 	@sh tests/install.sh build

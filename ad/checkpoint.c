@@ -310,13 +310,21 @@ static size_t held_bytes(const context *c, const checkpointed *l) {
     return c->mem.live - chunks - books + used_bytes(t);
 }
 
+/* What the sweep of one iteration needs beside states and tape: the carries' adjoints before and after it and what
+ * rules make in between, taken as four states; the unused ends of the tape's chunks; the records that forgotten
+ * iterations left. */
+static size_t fixed_bytes(const checkpointed *l, size_t state) {
+    size_t chunks = PILE_CHUNK * (sizeof(record) + 2 * sizeof(value) + sizeof(uint32_t));
+    size_t dead = l->tapes > 0 ? (l->taped[0].dead - l->taped[0].first) * sizeof(record) : 0;
+    return 4 * state + chunks + dead;
+}
+
 /* Tells the schedule what states and taped iterations cost. */
 static void measure(checkpointed *l, size_t grown) {
     size_t state = checkpoint_carried_bytes(l);
     size_t held = spill_is_open(&l->disk) ? sizeof(checkpoint_state) + (size_t)l->body.carries * sizeof(value) : state;
-    size_t dead = l->tapes > 0 ? (l->taped[0].dead - l->taped[0].first) * sizeof(record) : 0;
     l->taped_bytes = grown;
-    schedule_measure(&l->schedule, held, grown, 2 * state + dead);
+    schedule_measure(&l->schedule, held, grown, fixed_bytes(l, state));
 }
 
 static bool tape_ahead(context *c, checkpointed *l, uint64_t i) {

@@ -1,5 +1,6 @@
 /* Checkpointed loops: how often bodies run, what is left behind, and that a replay that goes wrong is seen. */
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "interp/engine.h"
@@ -21,9 +22,10 @@ typedef struct outcome {
     context_stats stats;
     loop_report loop;
     double gradient[2];
+    size_t peak;
 } outcome;
 
-static outcome run(const char *policy_words, uint64_t perturb) {
+static outcome run_program(const char *program_text, const char *policy_words, uint64_t perturb) {
     outcome o = {0};
     context c;
     context_init(&c);
@@ -34,18 +36,23 @@ static outcome run(const char *policy_words, uint64_t perturb) {
     engine e;
     engine_init(&e, &c, options);
     results r = {0};
-    ck_assert(engine_load(&e, "loop.kina", text_of_loop, strlen(text_of_loop)));
+    ck_assert(engine_load(&e, "loop.kina", program_text, strlen(program_text)));
     o.ok = engine_run(&e, &r);
     o.err = c.err;
     o.stats = c.stats;
     if (c.stats.loop_count > 0) o.loop = c.stats.loops[0];
-    for (int i = 0; o.ok && i < 2; i++) o.gradient[i] = r.items[i + 1].v.as.f64;
+    o.peak = c.mem.peak;
+    for (int i = 0; o.ok && i < 2 && i + 1 < r.count; i++) o.gradient[i] = r.items[i + 1].v.as.f64;
     if (o.ok) results_release(&c, &r);
     engine_close(&e);
     threads_close(&c);
     ck_assert_uint_eq(c.mem.live, 0);
     context_close(&c);
     return o;
+}
+
+static outcome run(const char *policy_words, uint64_t perturb) {
+    return run_program(text_of_loop, policy_words, perturb);
 }
 
 /* Executions of the body, as the schedules of checkpointing's literature have them: 2N - L for a state every
@@ -89,6 +96,41 @@ START_TEST(perturbed_replay) {
 }
 END_TEST
 
+static const char text_of_dense[] =
+    "fn f(x0: tensor<F32, [64, 64]>, w: tensor<F32, [64, 64]>, n: I32) -> F32 {\n"
+    "  let r = while (i < n) [x = x0, i = 0] { (if (sum(x) > 1e9) { x * 0.5 } else { relu(x @ w) }, i + 1) };\n"
+    "  sum(r)\n"
+    "}\n"
+    "let (_, _, d) = handle f(random_uniform(1, [64, 64]), random_uniform(2, [64, 64]) * 0.05, %d) with reverseMode;\n"
+    "(0.0, sum(d), 0.0)\n";
+
+static size_t dense_peak(const char *policy_words, int trips, uint64_t *runs) {
+    char program_text[sizeof text_of_dense + 16];
+    snprintf(program_text, sizeof program_text, text_of_dense, trips);
+    outcome o = run_program(program_text, policy_words, 0);
+    ck_assert_msg(o.ok, "%s: %s", policy_words, o.err.message);
+    *runs = o.stats.iterations;
+    return o.peak;
+}
+
+/* Bytes as the allocator counts them, weights and their gradients apart: what a run without iterations takes. A
+ * larger budget never repeats more, one that holds the tape repeats nothing. */
+START_TEST(budgets) {
+    static const char *const words[] = {"memory=256KiB", "memory=384KiB", "memory=512KiB", "memory=1MiB",
+                                          "memory=2MiB"};
+    static const size_t bytes[] = {256 << 10, 384 << 10, 512 << 10, 1 << 20, 2 << 20};
+    uint64_t runs, before = UINT64_MAX;
+    size_t base = dense_peak("all", 0, &runs);
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        size_t peak = dense_peak(words[i], 100, &runs);
+        ck_assert_msg(peak - base <= bytes[i], "%s peaks at %zu", words[i], peak - base);
+        ck_assert_msg(runs <= before, "%s repeats more than a smaller budget", words[i]);
+        before = runs;
+    }
+    ck_assert_uint_eq(runs, 100);
+}
+END_TEST
+
 START_TEST(policy_words) {
     policy p;
     static const char *const bad[] = {"", "k", "k=", "k=0", "k=-1", "k=4x", "slots=0", "memory=", "memory=4kb",
@@ -107,6 +149,7 @@ Suite *suite_checkpoint(void) {
     TCase *t = tcase_create("loops");
     tcase_add_test(t, executions);
     tcase_add_test(t, perturbed_replay);
+    tcase_add_test(t, budgets);
     tcase_add_test(t, policy_words);
     suite_add_tcase(s, t);
     return s;
