@@ -109,6 +109,11 @@ $B/obj/%.o: %.c $B/flags | $B/headers
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(FILE_CFLAGS) -MMD -MP -c -o $@ $<
 
+# The loops of each instruction set; the machine's is chosen when the program starts.
+ifeq ($(shell uname -m),x86_64)
+$B/obj/kernels/lines_avx2.o:   FILE_CFLAGS = -mavx2 -mfma
+$B/obj/kernels/lines_avx512.o: FILE_CFLAGS = -mavx512f -mavx2 -mfma
+endif
 # The commit, for --version, reaches one file alone.
 $B/obj/interp/tools/version.o: FILE_CFLAGS = -DKINA_VERSION='"$(shell cat $B/version)"'
 $B/obj/interp/tools/version.o: $B/version

@@ -104,7 +104,7 @@ tape *tape_of(context *c) {
     t->loops.element = sizeof(struct checkpointed *);
     bool ok = shapes_grow(t);
     if (ok) {
-        for (uint8_t i = 0; i < DTYPE_COUNT; i++) t->shapes[i] = (op_type){.dtype = i};
+        for (int i = 0; i < DTYPE_COUNT; i++) t->shapes[i] = (op_type){.dtype = (uint8_t)i};
         t->shape_count = DTYPE_COUNT;
         record *unused = pile_push(c, &t->records);
         ok = unused != NULL;

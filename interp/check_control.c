@@ -101,8 +101,7 @@ static void check_branches(checker *c, const branches *b, expect x) {
     }
     int asked = check_asked(&x), adopted = check_adopted(all, asked != NO_DTYPE ? asked : fixed);
     for (int i = 0; i < b->count; i++)
-        if (b->item[i]->type == NULL)
-            check_expr(c, b->item[i], (expect){x.type, adopted, x.take});
+        if (b->item[i]->type == NULL) check_expr(c, b->item[i], (expect){x.type, adopted, x.take});
 }
 
 const type *check_if(checker *c, expr *e, expect x) {

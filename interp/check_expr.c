@@ -5,9 +5,9 @@
 
 static const type *dim_value(checker *c, const expr *e, symbol *s, int asked) {
     if (!meaning_of(s)->placeless) return check_scalar((dtype)check_adopted(LITERAL_DIM, asked));
-    diag *d =
-        diag_error(c->d, ERROR_K0306, e->at,
-                   "the dim `%s` has no value here: it stands alone in function types only", s->name);
+    diag *d = diag_error(c->d, ERROR_K0306, e->at,
+                         "the dim `%s` has no value here: it stands alone in function types only",
+                         s->name);
     diag_add_label(c->d, d, s->at, "`%s` is named here", s->name);
     return &check_error_type;
 }

@@ -81,8 +81,8 @@ static literal_class classify_call(checker *c, const expr *e) {
             if (a->value->kind != EXPR_TUPLE)
                 class = LITERAL_NONE;
             else
-                class = joined(
-                    class, classify_items(c, a->value->u.list.count, a->value->u.list.items));
+                class = joined(class,
+                               classify_items(c, a->value->u.list.count, a->value->u.list.items));
             break;
         default: break;
         }
@@ -118,8 +118,7 @@ literal_class check_classify(checker *c, expr *e) {
         return LITERAL_NONE;
     }
     literal_class class = classify_kind(c, e);
-    if (!c->flexing && (c->veils == 0 || class != LITERAL_NONE))
-        e->literal = (uint8_t)(class + 1);
+    if (!c->flexing && (c->veils == 0 || class != LITERAL_NONE)) e->literal = (uint8_t)(class + 1);
     return class;
 }
 
