@@ -163,6 +163,7 @@ START_TEST(failures_are_named) {
 }
 END_TEST
 
+Suite *suite_linalg(void);
 Suite *suite_linalg(void) {
     Suite *s = suite_create("linalg");
     TCase *t = tcase_create("linalg");

@@ -187,6 +187,7 @@ START_TEST(pooling) {
 }
 END_TEST
 
+Suite *suite_windows(void);
 Suite *suite_windows(void) {
     Suite *s = suite_create("windows");
     TCase *t = tcase_create("windows");
