@@ -8,13 +8,34 @@
 
 bool checkpoint_possible(const context *c) { return c->top->recorders == 1 && c->top->outer->recorders == 0; }
 
+/* ---- reports ---- */
+
+static uint64_t policy_amount(const policy *p) {
+    switch (p->kind) {
+    case POLICY_EVERY: return p->every;
+    case POLICY_SLOTS: return p->slots;
+    case POLICY_BYTES: return p->bytes;
+    default: return 0;
+    }
+}
+
+loop_report *checkpoint_report(context *c, const policy *p, span where) {
+    return context_loop(c, where, (uint8_t)p->kind, policy_amount(p));
+}
+
+bool checkpoint_kept_whole(context *c, const policy *p, span where) {
+    loop_report *r = checkpoint_report(c, p, where);
+    if (r != NULL) r->kept_whole++;
+    return r != NULL;
+}
+
 /* ---- making and releasing ---- */
 
 static bool floating_carry(const value *v) {
     return (v->kind == VALUE_NUMBER || v->kind == VALUE_TENSOR) && dtype_floating((dtype)v->dtype);
 }
 
-static int64_t type_bytes(const op_type *t) {
+int64_t checkpoint_type_bytes(const op_type *t) {
     int64_t bytes = (int64_t)dtype_size((dtype)t->dtype);
     for (int i = 0; i < t->rank; i++) bytes *= t->dims[i];
     return bytes;
@@ -23,7 +44,7 @@ static int64_t type_bytes(const op_type *t) {
 static void release_kept(context *c, checkpointed *l, value *carry, int count) {
     for (int i = 0; i < count; i++) {
         if (carry[i].kind == VALUE_NONE) {
-            spill_free(c, &l->disk, carry[i].as.i64, type_bytes(&l->type[i]));
+            spill_free(c, &l->disk, carry[i].as.i64, checkpoint_type_bytes(&l->type[i]));
         } else {
             value_release(c, carry[i]);
         }
@@ -218,6 +239,33 @@ bool checkpoint_tape_one(context *c, checkpointed *l, uint64_t i) {
     return ok;
 }
 
+/* ---- bytes ---- */
+
+size_t checkpoint_carried_bytes(const checkpointed *l) {
+    size_t bytes = sizeof(checkpoint_state) + (size_t)l->body.carries * sizeof(value);
+    for (int i = 0; i < l->body.carries; i++) {
+        const value *v = l->body.carry[i];
+        if (v->kind == VALUE_TENSOR) bytes += v->as.t->base != NULL ? v->as.t->base->block : v->as.t->block;
+    }
+    return bytes;
+}
+
+static size_t used_bytes(const tape *t) {
+    return t->records.count * sizeof(record) + t->saved.count * sizeof(value) + t->operands.count * sizeof(uint32_t);
+}
+
+/* What is alive, with the tape counted by what is used of its chunks and the loop's own books left out. */
+static size_t held_bytes(const context *c, const checkpointed *l) {
+    const tape *t = c->tape;
+    const trail *w = l->trail;
+    size_t chunks = pile_bytes(&t->records) + pile_bytes(&t->saved) + pile_bytes(&t->operands);
+    size_t books = pile_bytes(&l->starts) + pile_bytes(&l->hashes) + pile_bytes(&w->words) + pile_bytes(&w->trips) +
+                   pile_bytes(&w->longs) + pile_bytes(&w->values);
+    return c->mem.live - chunks - books + used_bytes(t);
+}
+
+/* ---- taped runs ---- */
+
 bool checkpoint_tape_begin(context *c, checkpointed *l, uint64_t iteration) {
     if (l->tapes == l->tape_room) {
         int wider = l->tape_room ? 2 * l->tape_room : 4;
@@ -232,6 +280,7 @@ bool checkpoint_tape_begin(context *c, checkpointed *l, uint64_t iteration) {
     uint32_t top = tape_top(c->tape);
     *run = (checkpoint_taped){.start = iteration, .end = iteration, .first = top, .dead = top, .from = indices};
     run->to = indices + l->floats;
+    run->held = held_bytes(c, l);
     for (int j = 0; j < l->floats && !l->dual; j++) float_carry(l, j)->index = 0;
     if (!refresh_carries(c, l)) return false;
     for (int j = 0; j < l->floats; j++) run->from[j] = float_carry(l, j)->index;
@@ -244,6 +293,8 @@ void checkpoint_tape_end(context *c, checkpointed *l, uint64_t end) {
     run->end = end;
     run->last = tape_top(c->tape);
     for (int j = 0; j < l->floats; j++) run->to[j] = float_carry(l, j)->index;
+    size_t held = held_bytes(c, l);
+    if (held > run->held && held - run->held > l->peak_tape_bytes) l->peak_tape_bytes = held - run->held;
 }
 
 void checkpoint_tape_pop(context *c, checkpointed *l) { give_back(c, l->taped[--l->tapes].from, index_bytes(l)); }
@@ -285,29 +336,6 @@ static bool note_start(context *c, checkpointed *l, uint64_t iteration) {
     if (place == NULL) return false;
     *place = l->floats > 0 ? float_carry(l, 0)->index : tape_top(c->tape);
     return true;
-}
-
-size_t checkpoint_carried_bytes(const checkpointed *l) {
-    size_t bytes = sizeof(checkpoint_state) + (size_t)l->body.carries * sizeof(value);
-    for (int i = 0; i < l->body.carries; i++) {
-        const value *v = l->body.carry[i];
-        if (v->kind == VALUE_TENSOR) bytes += v->as.t->base != NULL ? v->as.t->base->block : v->as.t->block;
-    }
-    return bytes;
-}
-
-static size_t used_bytes(const tape *t) {
-    return t->records.count * sizeof(record) + t->saved.count * sizeof(value) + t->operands.count * sizeof(uint32_t);
-}
-
-/* What is alive, with the tape counted by what is used of its chunks and the loop's own books left out. */
-static size_t held_bytes(const context *c, const checkpointed *l) {
-    const tape *t = c->tape;
-    const trail *w = l->trail;
-    size_t chunks = pile_bytes(&t->records) + pile_bytes(&t->saved) + pile_bytes(&t->operands);
-    size_t books = pile_bytes(&l->starts) + pile_bytes(&l->hashes) + pile_bytes(&w->words) + pile_bytes(&w->trips) +
-                   pile_bytes(&w->longs) + pile_bytes(&w->values);
-    return c->mem.live - chunks - books + used_bytes(t);
 }
 
 /* What the sweep of one iteration needs beside states and tape: the carries' adjoints before and after it and what

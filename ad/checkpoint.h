@@ -31,6 +31,8 @@ bool checkpoint_possible(const context *c);
  * numbers and tensors. body is taken over, also on failure. reads as for ad_loop. */
 bool checkpoint_run(context *c, const policy *p, loop_body body, uint8_t handlers, const value *const *reads,
               int count, span where, uint64_t *trips) MUST_CHECK;
+/* Notes for --stats that a loop under this policy keeps everything. */
+bool checkpoint_kept_whole(context *c, const policy *p, span where) MUST_CHECK;
 /* Releases a loop; NULL is fine. */
 void checkpoint_close(context *c, checkpointed *l);
 

@@ -17,6 +17,7 @@ typedef struct checkpoint_state {
 typedef struct checkpoint_taped {
     uint64_t start, end;
     uint32_t first, body, last; /* body: behind the first carries */
+    size_t held;                /* bytes alive when it began */
     uint32_t dead;              /* records [first, dead) were forgotten, and hold nothing */
     uint32_t *from, *to;        /* indices of the floating carries before and after */
 } checkpoint_taped;
@@ -49,6 +50,7 @@ struct checkpointed {
     uint64_t hash_every;
     uint64_t advanced, taped_again;     /* executions so far */
     int most_states;
+    size_t peak_tape_bytes;     /* of one taped run */
     size_t state_bytes, taped_bytes;    /* of a state; what taping an iteration retained, last */
     value *adjoint;             /* backward: of the floating carries at the place reached */
 };
@@ -68,6 +70,8 @@ bool checkpoint_advance_one(context *c, checkpointed *l, uint64_t i) MUST_CHECK;
 /* Forward: keeps the hashes of the state that iteration i starts from. Backward: compares it (K0901). */
 bool checkpoint_hash_keep(context *c, checkpointed *l, uint64_t i) MUST_CHECK;
 bool checkpoint_hash_hold(context *c, checkpointed *l, uint64_t i) MUST_CHECK;
+loop_report *checkpoint_report(context *c, const policy *p, span where) MUST_CHECK;
+int64_t checkpoint_type_bytes(const op_type *t);
 size_t checkpoint_carried_bytes(const checkpointed *l);
 /* Forgets a taped run; its records are the newest. */
 void checkpoint_tape_pop(context *c, checkpointed *l);

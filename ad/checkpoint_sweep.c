@@ -126,24 +126,18 @@ static bool give_adjoints(sweep *s, checkpointed *l) {
     return true;
 }
 
-static uint64_t policy_amount(const policy *p) {
-    switch (p->kind) {
-    case POLICY_EVERY: return p->every;
-    case POLICY_SLOTS: return p->slots;
-    case POLICY_BYTES: return p->bytes;
-    default: return 0;
-    }
-}
-
 static bool report(sweep *s, checkpointed *l) {
     const policy *p = &l->schedule.policy;
-    loop_report *r = context_loop(s->c, l->where, (uint8_t)p->kind, policy_amount(p));
+    loop_report *r = checkpoint_report(s->c, p, l->where);
     if (r == NULL) return false;
     r->runs++;
     if (l->trips > r->trips) r->trips = l->trips;
     if ((uint64_t)l->most_states > r->states) r->states = (uint64_t)l->most_states;
     r->state_bytes = l->state_bytes;
     r->taped_bytes = l->taped_bytes;
+    if (l->peak_tape_bytes > r->peak_tape_bytes) r->peak_tape_bytes = l->peak_tape_bytes;
+    r->adjoint_bytes = 0;
+    for (int j = 0; j < l->floats; j++) r->adjoint_bytes += (uint64_t)checkpoint_type_bytes(&l->type[l->floating[j]]);
     r->total_trips += l->trips;
     r->advanced += l->advanced;
     r->taped += l->taped_again;

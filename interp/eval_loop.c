@@ -155,7 +155,12 @@ bool eval_checkpointed(evaluator *ev, value *frame, const code *n, value *carrie
         values_release(c, carries, n->u.loop.count);
         return false;
     }
-    if (p.kind == POLICY_ALL || handlers == 0 || !n->u.loop.plain_carries || !checkpoint_possible(c)) return true;
+    if (p.kind == POLICY_ALL || handlers == 0) return true;
+    if (!n->u.loop.plain_carries || !checkpoint_possible(c)) {
+        if (checkpoint_kept_whole(c, &p, n->where)) return true;
+        values_release(c, carries, n->u.loop.count);
+        return false;
+    }
     *done = true;
     own_frame *own = own_new(ev, frame, n, carries);
     if (own == NULL) {

@@ -18,10 +18,13 @@ typedef struct loop_report {
     uint8_t policy;             /* policy_kind of ad/schedule.h */
     uint64_t amount;            /* its k, slots or bytes */
     uint64_t runs;
+    uint64_t kept_whole;        /* further runs, in which the policy could not act */
     uint64_t trips;             /* of the longest run */
     uint64_t states;            /* the most kept at once */
     uint64_t state_bytes;       /* of one state */
     uint64_t taped_bytes;       /* what taping one iteration retained, last */
+    uint64_t peak_tape_bytes;   /* of the longest piece taped at once */
+    uint64_t adjoint_bytes;     /* of the carries' adjoints */
     uint64_t total_trips, advanced, taped;      /* of all runs */
 } loop_report;
 

@@ -95,10 +95,13 @@ static void add_loops_json(text *t, const run_counts *n) {
         text_format(t, "%s{\"line\":%u,\"policy\":\"", i > 0 ? "," : "", line_of(n, r));
         policy_print(t, (policy_kind)r->policy, r->amount);
         text_format(t, "\",\"runs\":%llu,\"trips\":%llu,\"states\":%llu,\"state_bytes\":%llu,"
-                       "\"taped_bytes\":%llu,\"iterations_advanced\":%llu,\"iterations_taped\":%llu,"
+                       "\"taped_bytes\":%llu,\"peak_state_bytes\":%llu,\"peak_tape_bytes\":%llu,"
+                       "\"adjoint_bytes\":%llu,\"kept_whole\":%llu,\"iterations_advanced\":%llu,\"iterations_taped\":%llu,"
                        "\"executions_per_iteration\":%.6g,\"optimum_per_iteration\":%.6g}",
                     (unsigned long long)r->runs, (unsigned long long)r->trips, (unsigned long long)r->states,
                     (unsigned long long)r->state_bytes, (unsigned long long)r->taped_bytes,
+                    (unsigned long long)(r->states * r->state_bytes), (unsigned long long)r->peak_tape_bytes,
+                    (unsigned long long)r->adjoint_bytes, (unsigned long long)r->kept_whole,
                     (unsigned long long)r->advanced, (unsigned long long)r->taped, executions_per_trip(r),
                     optimum_per_trip(r));
     }
@@ -110,10 +113,18 @@ static void add_loops_table(text *t, const run_counts *n) {
         const loop_report *r = &n->ops.loops[i];
         text_format(t, "loop at line %u, ", line_of(n, r));
         policy_print(t, (policy_kind)r->policy, r->amount);
-        text_format(t, ": %llu runs of up to %llu iterations, %llu states of %llu bytes, %.3g executions an "
-                       "iteration (the optimum with as many states: %.3g)\n",
-                    (unsigned long long)r->runs, (unsigned long long)r->trips, (unsigned long long)r->states,
-                    (unsigned long long)r->state_bytes, executions_per_trip(r), optimum_per_trip(r));
+        if (r->runs > 0) {
+            text_format(t, ": %llu runs of up to %llu iterations, %.3g executions an iteration (the optimum with as "
+                           "many states: %.3g)\n  bytes at the peak: %llu states %llu, tape %llu, adjoints %llu\n",
+                        (unsigned long long)r->runs, (unsigned long long)r->trips, executions_per_trip(r),
+                        optimum_per_trip(r), (unsigned long long)r->states,
+                        (unsigned long long)(r->states * r->state_bytes), (unsigned long long)r->peak_tape_bytes,
+                        (unsigned long long)r->adjoint_bytes);
+        }
+        if (r->kept_whole > 0) {
+            text_format(t, "%s %llu runs kept everything: another handler records them, or a carry is no tensor\n",
+                        r->runs > 0 ? " " : ":", (unsigned long long)r->kept_whole);
+        }
     }
 }
 
