@@ -135,7 +135,8 @@ static bool room_for_state(context *c, checkpointed *l) {
 static bool keep_one(context *c, checkpointed *l, const value *v, value *out) {
     *out = *v;
     if (!l->dual) out->index = 0;
-    if (v->kind != VALUE_TENSOR || !spill_is_open(&l->disk)) {
+    /* A view keeps its strides, which may decide how a product of it is computed. */
+    if (v->kind != VALUE_TENSOR || !v->as.t->contiguous || !spill_is_open(&l->disk)) {
         (void)value_retain(*v);
         return true;
     }
@@ -242,7 +243,9 @@ bool checkpoint_tape_one(context *c, checkpointed *l, uint64_t i) {
 /* ---- bytes ---- */
 
 size_t checkpoint_carried_bytes(const checkpointed *l) {
-    size_t bytes = sizeof(checkpoint_state) + (size_t)l->body.carries * sizeof(value);
+    /* The lists of states, here and in the schedule, grow by doubling. */
+    size_t books = 2 * sizeof(checkpoint_state) + 4 * sizeof(uint64_t);
+    size_t bytes = books + (size_t)l->body.carries * sizeof(value);
     for (int i = 0; i < l->body.carries; i++) {
         const value *v = l->body.carry[i];
         if (v->kind == VALUE_TENSOR) bytes += v->as.t->base != NULL ? v->as.t->base->block : v->as.t->block;
@@ -318,6 +321,7 @@ static bool demote(context *c, checkpointed *l, uint64_t iteration, uint64_t now
     if (l->tapes == 0) return true;
     checkpoint_taped *run = &l->taped[0];
     if (iteration <= run->start) return true;
+    l->demoted = true;
     if (iteration >= now) return forget_tape(c, l);
     /* The carries that begin `iteration` become the run's first; what is before them holds nothing more. */
     uint32_t begin = *(uint32_t *)pile_at(&l->starts, (uint32_t)(iteration - l->starts_from));
@@ -338,13 +342,22 @@ static bool note_start(context *c, checkpointed *l, uint64_t iteration) {
     return true;
 }
 
+/* What the schedule itself may take for its table of costs (schedule_mixed.c). */
+static size_t table_bytes(const policy *p) {
+    const size_t least = 16 << 10, most = 1 << 20;
+    size_t share = (size_t)(p->bytes / 8);
+    if (p->kind != POLICY_BYTES) return 0;
+    return share < least ? least : share > most ? most : share;
+}
+
 /* What the sweep of one iteration needs beside states and tape: the carries' adjoints before and after it and what
- * rules make in between, taken as four states; the unused ends of the tape's chunks; the records that forgotten
- * iterations left. */
+ * rules make in between, taken as four states or twice what the body itself needs for a while; the unused ends of
+ * the tape's chunks; the records that forgotten iterations left; the schedule's table. */
 static size_t fixed_bytes(const checkpointed *l, size_t state) {
     size_t chunks = PILE_CHUNK * (sizeof(record) + 2 * sizeof(value) + sizeof(uint32_t));
     size_t dead = l->tapes > 0 ? (l->taped[0].dead - l->taped[0].first) * sizeof(record) : 0;
-    return 4 * state + chunks + dead;
+    size_t work = 4 * state > 2 * l->work_bytes ? 4 * state : 2 * l->work_bytes;
+    return work + chunks + dead + (l->demoted ? table_bytes(&l->schedule.policy) : 0);
 }
 
 /* Tells the schedule what states and taped iterations cost. */
@@ -358,11 +371,15 @@ static void measure(checkpointed *l, size_t grown) {
 static bool tape_ahead(context *c, checkpointed *l, uint64_t i) {
     if (l->tapes == 0 && !checkpoint_tape_begin(c, l, i)) return false;
     if (!note_start(c, l, i)) return false;
-    size_t before = held_bytes(c, l);
+    size_t before = held_bytes(c, l), live = c->mem.live;
+    uint32_t records = tape_top(c->tape);
+    c->mem.high = live;
     if (!checkpoint_tape_one(c, l, i)) return false;
     checkpoint_tape_end(c, l, i + 1);
-    size_t after = held_bytes(c, l);
-    measure(l, after > before ? after - before : 0); /* it may retain nothing, and free something */
+    size_t after = held_bytes(c, l), floor = c->mem.live > live ? c->mem.live : live;
+    if (c->mem.high - floor > l->work_bytes) l->work_bytes = c->mem.high - floor;
+    /* It may retain nothing, and free something; in the sweep each record has an adjoint. */
+    measure(l, (after > before ? after - before : 0) + (tape_top(c->tape) - records) * sizeof(value));
     return true;
 }
 

@@ -26,13 +26,15 @@ static uint64_t hash_bytes(const void *p, size_t bytes) {
     return mix(h, word);
 }
 
-/* Never 0; views that are not contiguous are left out (their owner is hashed where it is carried itself). */
+/* 0 for what is not compared: a view that is not contiguous. */
 static uint64_t hash_value(const value *v) {
-    uint64_t h = 1;
+    uint64_t h;
     if (v->kind == VALUE_NUMBER) {
         h = hash_bytes(&v->as, dtype_size((dtype)v->dtype));
     } else if (v->kind == VALUE_TENSOR && v->as.t->contiguous) {
         h = hash_bytes(v->as.t->data, (size_t)v->as.t->size * dtype_size((dtype)v->as.t->dtype));
+    } else {
+        return 0;
     }
     return h == 0 ? 1 : h;
 }
@@ -75,7 +77,8 @@ bool checkpoint_hash_hold(context *c, checkpointed *l, uint64_t i) {
     uint32_t first = (uint32_t)(i / l->hash_every) * (uint32_t)l->body.carries;
     for (int k = 0; k < l->body.carries && first + (uint32_t)k < l->hashes.count; k++) {
         uint64_t before = *(uint64_t *)pile_at(&l->hashes, first + (uint32_t)k);
-        if (before == hash_value(l->body.carry[k])) continue;
+        uint64_t now = hash_value(l->body.carry[k]);
+        if (before == now || before == 0 || now == 0) continue;
         return error_set(&c->err, ERROR_K0901, l->where,
                          "a second run of this loop gives another value of `%s` at iteration %llu",
                          l->body.names[k], (unsigned long long)i);

@@ -51,6 +51,8 @@ struct checkpointed {
     uint64_t advanced, taped_again;     /* executions so far */
     int most_states;
     size_t peak_tape_bytes;     /* of one taped run */
+    bool demoted;               /* not all that was taped could stay */
+    size_t work_bytes;          /* what an iteration needs for a while and gives back, the most seen */
     size_t state_bytes, taped_bytes;    /* of a state; what taping an iteration retained, last */
     value *adjoint;             /* backward: of the floating carries at the place reached */
 };

@@ -135,6 +135,7 @@ static bool report(sweep *s, checkpointed *l) {
     if ((uint64_t)l->most_states > r->states) r->states = (uint64_t)l->most_states;
     r->state_bytes = l->state_bytes;
     r->taped_bytes = l->taped_bytes;
+    r->on_disk = spill_is_open(&l->disk);
     if (l->peak_tape_bytes > r->peak_tape_bytes) r->peak_tape_bytes = l->peak_tape_bytes;
     r->adjoint_bytes = 0;
     for (int j = 0; j < l->floats; j++) r->adjoint_bytes += (uint64_t)checkpoint_type_bytes(&l->type[l->floating[j]]);

@@ -289,7 +289,8 @@ static uint32_t next_live(value *const *values, int count, uint32_t from) {
 enum { RECLAIM_MOST = 64 };     /* values kept; with more the records simply stay */
 
 void ad_reclaim(context *c, uint32_t mark, value *const *values, int count) {
-    if (!ad_handling(c) || ad_recording(c) || count > RECLAIM_MOST) return;
+    /* With two forward handlers the inner one's tangents have records of their own, which must stay. */
+    if (c->top->pushers != 1 || ad_recording(c) || count > RECLAIM_MOST) return;
     tape *t = c->tape;
     uint32_t shapes[RECLAIM_MOST];
     uint32_t top = tape_top(t), kept = 0;

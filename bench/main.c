@@ -25,6 +25,7 @@ static void set_signals(void) {
     sigemptyset(&action.sa_mask);
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL); /* a file that may not grow is an ordinary error */
     /* Started in the background of a shell script, with interrupts ignored, it stays so. */
     if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler == SIG_IGN) return;
     action.sa_handler = take_interrupt;

@@ -86,6 +86,21 @@ static void report_unknown(checker *c, const decorator_option *o) {
         "its options are `k=4`, `k=auto`, `slots=3`, `memory=64MiB` and `disk=\"folder\"`");
 }
 
+/* States go to disk where a policy bounds them. */
+static void check_disk_alone(checker *c, const decorator *d) {
+    const decorator_option *disk = NULL;
+    bool bounded = false;
+    for (int i = 0; i < d->count; i++) {
+        const char *name = d->options[i].name;
+        if (name == NULL) continue;
+        if (strcmp(name, "disk") == 0) disk = &d->options[i];
+        bounded |= strcmp(name, "slots") == 0 || strcmp(name, "memory") == 0;
+    }
+    if (disk == NULL || bounded) return;
+    diag *e = diag_error(c->d, ERROR_K0217, disk->at, "`disk` goes with `slots` or `memory`");
+    diag_add_help(c->d, e, "`@checkpoint(slots=20, disk=\"folder\")`");
+}
+
 static void check_option(checker *c, const decorator *d, int i) {
     const decorator_option *o = &d->options[i];
     if (o->name == NULL) {
@@ -135,4 +150,5 @@ void check_checkpoint(checker *c, decorator *d, expr *value) {
     }
     value->u.while_.checkpoint = d;
     for (int i = 0; i < d->count; i++) check_option(c, d, i);
+    check_disk_alone(c, d);
 }

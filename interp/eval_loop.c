@@ -127,6 +127,8 @@ static bool known_trips(evaluator *ev, value *frame, const trip_count *t, const 
     int64_t start = value_as_int(&carries[t->carry]), end, span_length;
     if (__builtin_add_overflow(value_as_int(&limit), (int64_t)t->inclusive, &end)) return true;
     if (__builtin_sub_overflow(end, start, &span_length)) return true;
+    int64_t most = carries[t->carry].dtype == DT_I32 ? INT32_MAX : INT64_MAX;
+    if (end > most - t->step) return true; /* the counter may wrap */
     p->known = true;
     p->trips = span_length <= 0 ? 0 : (uint64_t)((span_length - 1) / t->step + 1);
     return true;

@@ -322,7 +322,6 @@ code *lower_builtin_with(fn_scope *s, const expr *e, code **args, code **sizes) 
     const builtin_use *use = e->u.call.builtin;
     if (s->l->failed) return NULL;
     if (use->is_op) return lower_op_use(s, e, args, sizes);
-    const type *first = use->count > 0 && use->args[0] != NULL ? use->args[0]->type : NULL;
     switch (use->builtin) {
     case BUILTIN_mean_nll:
     case BUILTIN_cross_entropy: return lower_nll(s, e, args);
@@ -344,7 +343,7 @@ code *lower_builtin_with(fn_scope *s, const expr *e, code **args, code **sizes) 
     case BUILTIN_to_Bool: return lower_cast(s, e, args[0]);
     case BUILTIN_shape: return size_node(s, CODE_SHAPE, args[0], 0, e->at);
     case BUILTIN_dim: return size_node(s, CODE_SIZE, args[0], use->attrs.axis, e->at);
-    case BUILTIN_rank: return code_constant(s, value_i64(first->tensor.rank), e->at);
+    case BUILTIN_rank: return code_constant(s, value_i64(use->args[0]->type->tensor.rank), e->at);
     case BUILTIN_copy: return args[0];
     case BUILTIN_drop: return size_node(s, CODE_DROP, args[0], 0, e->at);
     case BUILTIN_stop_gradient: return size_node(s, CODE_STOP, args[0], 0, e->at);

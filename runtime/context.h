@@ -23,6 +23,7 @@ typedef struct loop_report {
     uint64_t states;            /* the most kept at once */
     uint64_t state_bytes;       /* of one state */
     uint64_t taped_bytes;       /* what taping one iteration retained, last */
+    bool on_disk;               /* the states' tensors are in a file */
     uint64_t peak_tape_bytes;   /* of the longest piece taped at once */
     uint64_t adjoint_bytes;     /* of the carries' adjoints */
     uint64_t total_trips, advanced, taped;      /* of all runs */

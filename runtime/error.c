@@ -53,7 +53,8 @@ static void format_cut(char *out, size_t room, const char *format, va_list argum
     }
 }
 
-bool error_set(error *e, error_code code, span where, const char *format, ...) {
+/* Its name is in parentheses because clang's analyser has a macro of that name, see error.h. */
+bool(error_set)(error *e, error_code code, span where, const char *format, ...) {
     if (e->code != ERROR_NONE) return false;
     e->code = code;
     e->where = where;

@@ -42,6 +42,7 @@ static bool may_take(memory *m, size_t bytes) {
 static void count_live(memory *m, size_t bytes) {
     m->live += bytes;
     if (m->live > m->peak) m->peak = m->live;
+    if (m->live > m->high) m->high = m->live;
 }
 
 #ifdef KINA_PLAIN_MEMORY

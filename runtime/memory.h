@@ -13,6 +13,7 @@ enum { MEMORY_CLASSES = 256 };
 
 typedef struct memory {
     size_t live, peak;          /* requested bytes */
+    size_t high;                /* the peak since whoever asks last set it to `live` */
     size_t limit;               /* 0: none */
     size_t reserved;            /* bytes held from the system, live or kept for reuse */
     uint64_t requests;          /* allocations asked for so far, failed ones included */

@@ -258,8 +258,13 @@ static uint64_t gather_bits(const npy_header *h, const uint8_t *p) {
 }
 
 static int64_t to_integer(const npy_header *h, uint64_t bits) {
-    unsigned unused = 64 - 8 * (unsigned)h->bytes;
-    return h->kind == 'i' ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
+    if (h->kind != 'i') return (int64_t)bits;
+    switch (h->bytes) {
+    case 1: return (int8_t)bits;
+    case 2: return (int16_t)bits;
+    case 4: return (int32_t)bits;
+    default: return (int64_t)bits;
+    }
 }
 
 /* One element into memory of dtype t, which is known to hold it exactly. */

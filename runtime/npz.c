@@ -34,7 +34,8 @@ static uint32_t get32(const uint8_t *p) {
     return get16(p) | get16(p + 2) << 16;
 }
 
-bool npz_malformed(npz_source *s, const char *format, ...) {
+/* Its name is in parentheses because clang's analyser has a macro of that name, see npz.h. */
+bool(npz_malformed)(npz_source *s, const char *format, ...) {
     char words[256];
     va_list arguments;
     va_start(arguments, format);

@@ -277,7 +277,7 @@ void value_print(text *t, const value *v, bool full) {
 static void json_number(text *t, dtype type, const void *p) {
     char number[NUMBER_ROOM];
     size_t n = number_print(number, type, p);
-    if (dtype_floating(type) && (number[n - 1] == 'n' || number[n - 1] == 'f')) {
+    if (n > 0 && dtype_floating(type) && (number[n - 1] == 'n' || number[n - 1] == 'f')) {
         text_add(t, number[n - 1] == 'n' ? "\"NaN\""
                     : number[0] == '-'   ? "\"-Infinity\""
                                          : "\"Infinity\"");

@@ -31,6 +31,7 @@ static void set_signals(void) {
     sigemptyset(&action.sa_mask);
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL); /* a file that may not grow is an ordinary error */
     /* A program in the background of a shell script is started with interrupts ignored, and stays
      * so. */
     if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler == SIG_IGN) return;

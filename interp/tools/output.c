@@ -82,9 +82,10 @@ static double executions_per_trip(const loop_report *r) {
     return r->total_trips == 0 ? 0 : (double)(r->advanced + r->taped) / (double)r->total_trips;
 }
 
-/* The best that any schedule does with as many states. */
+/* The best that any schedule does with as many states, one iteration being taped at a time; 0 where the policy
+ * tapes several, which can be better. */
 static double optimum_per_trip(const loop_report *r) {
-    if (r->trips == 0 || r->states == 0) return 0;
+    if (r->policy != POLICY_SLOTS || r->trips == 0 || r->states == 0) return 0;
     return (double)schedule_optimum(r->trips, r->states) / (double)r->trips;
 }
 
@@ -96,16 +97,27 @@ static void add_loops_json(text *t, const run_counts *n) {
         policy_print(t, (policy_kind)r->policy, r->amount);
         text_format(t, "\",\"runs\":%llu,\"trips\":%llu,\"states\":%llu,\"state_bytes\":%llu,"
                        "\"taped_bytes\":%llu,\"peak_state_bytes\":%llu,\"peak_tape_bytes\":%llu,"
-                       "\"adjoint_bytes\":%llu,\"kept_whole\":%llu,\"iterations_advanced\":%llu,\"iterations_taped\":%llu,"
+                       "\"adjoint_bytes\":%llu,\"on_disk\":%s,\"kept_whole\":%llu,\"iterations_advanced\":%llu,\"iterations_taped\":%llu,"
                        "\"executions_per_iteration\":%.6g,\"optimum_per_iteration\":%.6g}",
                     (unsigned long long)r->runs, (unsigned long long)r->trips, (unsigned long long)r->states,
                     (unsigned long long)r->state_bytes, (unsigned long long)r->taped_bytes,
-                    (unsigned long long)(r->states * r->state_bytes), (unsigned long long)r->peak_tape_bytes,
-                    (unsigned long long)r->adjoint_bytes, (unsigned long long)r->kept_whole,
-                    (unsigned long long)r->advanced, (unsigned long long)r->taped, executions_per_trip(r),
+                    (unsigned long long)r->states * r->state_bytes, (unsigned long long)r->peak_tape_bytes,
+                    (unsigned long long)r->adjoint_bytes, r->on_disk ? "true" : "false",
+                    (unsigned long long)r->kept_whole, (unsigned long long)r->advanced,
+                    (unsigned long long)r->taped, executions_per_trip(r),
                     optimum_per_trip(r));
     }
     text_add_char(t, ']');
+}
+
+static void add_runs(text *t, const loop_report *r) {
+    text_format(t, ": %llu runs of up to %llu iterations, %.3g executions an iteration", (unsigned long long)r->runs,
+                (unsigned long long)r->trips, executions_per_trip(r));
+    if (optimum_per_trip(r) > 0) text_format(t, " (the optimum with as many states: %.3g)", optimum_per_trip(r));
+    text_format(t, "\n  bytes at the peak: %llu states %llu%s, tape %llu, adjoints %llu\n",
+                (unsigned long long)r->states, (unsigned long long)r->states * r->state_bytes,
+                r->on_disk ? " on disk" : "", (unsigned long long)r->peak_tape_bytes,
+                (unsigned long long)r->adjoint_bytes);
 }
 
 static void add_loops_table(text *t, const run_counts *n) {
@@ -113,14 +125,7 @@ static void add_loops_table(text *t, const run_counts *n) {
         const loop_report *r = &n->ops.loops[i];
         text_format(t, "loop at line %u, ", line_of(n, r));
         policy_print(t, (policy_kind)r->policy, r->amount);
-        if (r->runs > 0) {
-            text_format(t, ": %llu runs of up to %llu iterations, %.3g executions an iteration (the optimum with as "
-                           "many states: %.3g)\n  bytes at the peak: %llu states %llu, tape %llu, adjoints %llu\n",
-                        (unsigned long long)r->runs, (unsigned long long)r->trips, executions_per_trip(r),
-                        optimum_per_trip(r), (unsigned long long)r->states,
-                        (unsigned long long)(r->states * r->state_bytes), (unsigned long long)r->peak_tape_bytes,
-                        (unsigned long long)r->adjoint_bytes);
-        }
+        if (r->runs > 0) add_runs(t, r);
         if (r->kept_whole > 0) {
             text_format(t, "%s %llu runs kept everything: another handler records them, or a carry is no tensor\n",
                         r->runs > 0 ? " " : ":", (unsigned long long)r->kept_whole);

@@ -100,7 +100,7 @@ static void shape_matrices(const operand_spec *spec, numbers *x, double diagonal
 /* Spreads the elements of all operands over distinct places of their domains, so that nothing ties.
  */
 static void choose_point(trial *t) {
-    int place[CASE_OPERANDS * CASE_ELEMENTS], total = 0, next = 0;
+    int place[CASE_OPERANDS * CASE_ELEMENTS] = {0}, total = 0, next = 0;
     for (int k = 0; k < t->rc->n; k++)
         if (real(t->rc, k)) total += (int)t->x[k].size;
     for (int i = 0; i < total; i++) {
@@ -827,8 +827,8 @@ static bool sum_gradients(trial *t, const value *gradient, int count, value *sum
 
 static bool gradients_twice(trial *t, double seed, numbers *gradient, numbers *second) {
     context *c = &t->c;
-    value in[CASE_OPERANDS], first[CASE_OPERANDS], again[CASE_OPERANDS], parameter[CASE_OPERANDS];
-    value sum = value_none();
+    value in[CASE_OPERANDS] = {0}, first[CASE_OPERANDS], again[CASE_OPERANDS];
+    value parameter[CASE_OPERANDS], sum = value_none();
     int count = 0;
     reverse_scope scope;
     if (!operands_at(t, NULL, 0, DT_F64, in)) return false;
