@@ -88,7 +88,7 @@ static checkpointed *checkpoint_new(context *c, const policy *p, loop_body body,
     l->handlers = handlers;
     l->where = where;
     l->dual = c->tape->forward_depth > 0;
-    l->first = tape_top(c->tape);
+    l->first = l->floor = tape_top(c->tape);
     l->starts.element = sizeof(uint32_t);
     l->hashes.element = sizeof(uint64_t);
     trail_init(&l->own);
@@ -172,6 +172,7 @@ bool checkpoint_keep(context *c, checkpointed *l, uint64_t iteration) {
     memmove(&l->state[at + 1], &l->state[at], (size_t)(l->states - at) * sizeof *l->state);
     l->state[at] = (checkpoint_state){.iteration = iteration, .mark = checkpoint_place(c, l), .carry = carry};
     l->states++;
+    l->floor = tape_top(c->tape);
     if (l->states > l->most_states) l->most_states = l->states;
     c->stats.checkpoints++;
     return true;
@@ -215,11 +216,21 @@ static bool run_body(context *c, checkpointed *l, uint64_t i) {
     return context_may_go_on(c, l->where) && l->body.run(l->body.self);
 }
 
+/* With a forward handler outside, an iteration that is over leaves records and tangents behind, of which only the
+ * carries' are still of use. */
+static void forget_dead(context *c, checkpointed *l) {
+    value *place[16];
+    if (l->floats > (int)COUNT_OF(place)) return;
+    for (int j = 0; j < l->floats; j++) place[j] = float_carry(l, j);
+    ad_reclaim(c, l->floor, place, l->floats);
+}
+
 bool checkpoint_advance_one(context *c, checkpointed *l, uint64_t i) {
     for (int j = 0; j < l->floats && !l->dual; j++) float_carry(l, j)->index = 0;
     handler *top = c->top;
     if (top->recorders > 0) c->top = top->outer;
     bool ok = run_body(c, l, i);
+    if (ok && l->dual) forget_dead(c, l);
     c->top = top;
     c->stats.advanced += ok;
     l->advanced += ok;
@@ -250,7 +261,7 @@ size_t checkpoint_carried_bytes(const checkpointed *l) {
         const value *v = l->body.carry[i];
         if (v->kind == VALUE_TENSOR) bytes += v->as.t->base != NULL ? v->as.t->base->block : v->as.t->block;
     }
-    return bytes;
+    return l->dual ? 2 * bytes : bytes; /* tangents */
 }
 
 static size_t used_bytes(const tape *t) {

@@ -32,6 +32,7 @@ struct checkpointed {
     bool dual;                  /* forward handlers outside: states keep their tangents, nothing is taped ahead */
     uint64_t trips;
     uint32_t first;             /* tape_top before the loop */
+    uint32_t floor;             /* dual: records from here on are of iterations that are over */
     op_type *type;              /* of the carries, which keep it */
     int floats;                 /* floating carries */
     int *floating;              /* which they are */

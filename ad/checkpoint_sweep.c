@@ -23,6 +23,7 @@ static bool restore(sweep *s, checkpointed *l, uint64_t iteration) {
         *l->body.carry[i] = v;
     }
     s->t->trail_at = state->mark;
+    l->floor = tape_top(s->t);
     return true;
 }
 
@@ -66,8 +67,26 @@ static bool run_again(sweep *s, checkpointed *l, const backward_order *order) {
 
 /* ---- sweeping ---- */
 
+enum { DUAL_LIVE = 64 };        /* adjoints that a swept piece may have touched; with more its records stay */
+
+/* With one forward handler outside (and no reverse one) the records of a swept piece are of use to nobody but where
+ * the adjoints that it gave keep their tangents: those of the carries, and of what the loop reads. */
+static void forget_swept(sweep *s, checkpointed *l, const record *r, uint32_t first) {
+    value *place[DUAL_LIVE];
+    int count = 0;
+    if (s->frees_records || !s->frees_saved || s->c->top->pushers != 1) return;
+    if ((uint32_t)l->floats + r->u.region.reads > DUAL_LIVE) return;
+    for (int j = 0; j < l->floats; j++) place[count++] = &l->adjoint[j];
+    for (uint32_t i = 0; i < r->u.region.reads; i++) {
+        uint32_t index = tape_operand(s->t, r->u.region.place + r->u.region.results + i);
+        if (sweep_wants(s, index)) place[count++] = sweep_adjoint(s, index);
+    }
+    sweep_forget(s, first);
+    ad_reclaim(s->c, first, place, count);
+}
+
 /* The newest taped run takes the carries' adjoints in behind it and gives those before it. */
-static bool sweep_taped(sweep *s, checkpointed *l) {
+static bool sweep_taped(sweep *s, checkpointed *l, const record *r) {
     checkpoint_taped *run = &l->taped[l->tapes - 1];
     if (!sweep_extend(s)) return false;
     for (int j = 0; j < l->floats; j++) {
@@ -87,16 +106,17 @@ static bool sweep_taped(sweep *s, checkpointed *l) {
         *slot = value_none();
     }
     sweep_cut(s, run->first);
+    forget_swept(s, l, r, run->first);
     checkpoint_tape_pop(s->c, l);
     return true;
 }
 
-static bool sweep_iterations(sweep *s, checkpointed *l) {
+static bool sweep_iterations(sweep *s, checkpointed *l, const record *r) {
     uint64_t left = l->trips;
     while (left > 0) {
         if (l->tapes > 0 && l->taped[l->tapes - 1].end == left) {
             left = l->taped[l->tapes - 1].start;
-            if (!sweep_taped(s, l)) return false;
+            if (!sweep_taped(s, l, r)) return false;
             continue;
         }
         backward_order order;
@@ -153,7 +173,7 @@ bool checkpoint_sweep(sweep *s, const record *r) {
     *owner = NULL;
     uint32_t results = l->tapes > 0 ? l->taped[l->tapes - 1].last : first;
     sweep_cut(s, results);
-    bool ok = sweep_iterations(s, l) && give_adjoints(s, l) && report(s, l);
+    bool ok = sweep_iterations(s, l, r) && give_adjoints(s, l) && report(s, l);
     checkpoint_close(s->c, l);
     s->next = first;
     return ok;

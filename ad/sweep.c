@@ -283,16 +283,16 @@ bool sweep_extend(sweep *s) {
     return true;
 }
 
+void sweep_forget(sweep *s, uint32_t index) {
+    uint32_t count = index - s->scope->mark;
+    for (uint32_t i = s->adjoint.count; i > count; i--) value_release(s->c, *(value *)pile_at(&s->adjoint, i - 1));
+    if (s->adjoint.count > count) pile_truncate(s->c, &s->adjoint, count);
+}
+
 void sweep_cut(sweep *s, uint32_t index) {
     if (!s->frees_records) return;
-    uint32_t count = index - s->scope->mark;
-    for (uint32_t i = s->adjoint.count; i > count; i--) {
-        value *slot = pile_at(&s->adjoint, i - 1);
-        value_release(s->c, *slot);
-        *slot = value_none();
-    }
     tape_truncate(s->t, index);
-    pile_truncate(s->c, &s->adjoint, count);
+    sweep_forget(s, index);
 }
 
 static void sweep_close(sweep *s) {

@@ -41,6 +41,9 @@ bool sweep_down(sweep *s, uint32_t top, uint32_t floor) MUST_CHECK;
 /* Forgets records and adjoints from index on, where nobody else may need them. */
 void sweep_cut(sweep *s, uint32_t index);
 
+/* Forgets adjoints from index on; the records stay. */
+void sweep_forget(sweep *s, uint32_t index);
+
 /* The backward part of a checkpointed loop with a live result; r is its record. Sets s->next. */
 bool checkpoint_sweep(sweep *s, const record *r) MUST_CHECK;
 
