@@ -353,10 +353,10 @@ static bool note_start(context *c, checkpointed *l, uint64_t iteration) {
     return true;
 }
 
-/* What the schedule itself may take for its table of costs (schedule_mixed.c). */
+/* What the schedule itself takes for its table of costs: measured, a small part of what schedule_mixed.c allows. */
 static size_t table_bytes(const policy *p) {
-    const size_t least = 16 << 10, most = 1 << 20;
-    size_t share = (size_t)(p->bytes / 8);
+    const size_t least = 16 << 10, most = 256 << 10;
+    size_t share = (size_t)(p->bytes / 32);
     if (p->kind != POLICY_BYTES) return 0;
     return share < least ? least : share > most ? most : share;
 }
