@@ -239,6 +239,9 @@ struct expr {
             int count;
             argument *options;          /* reverseMode(seed = s), forwardMode(t0, t1) */
             /* checker: */
+            expr **wrt;                 /* the differentiated ones of the call's arguments, in the order
+                                           of the parameters */
+            int wrt_count;
             expr *seed;                 /* NULL: ones */
             expr **tangents;            /* forward: one for each floating parameter */
             int tangent_count;

@@ -148,7 +148,8 @@ static void visit(finder *f, capture_set *in, const expr *e) {
     case EXPR_WHILE: visit_while(f, in, e); break;
     case EXPR_HANDLE:
         visit(f, in, e->u.handle.call);
-        for (int i = 0; i < e->u.handle.count; i++) visit(f, in, e->u.handle.options[i].value);
+        if (e->u.handle.seed != NULL) visit(f, in, e->u.handle.seed);
+        for (int i = 0; i < e->u.handle.tangent_count; i++) visit(f, in, e->u.handle.tangents[i]);
         break;
     case EXPR_FN:
         visit_fn(f, e->u.fn);

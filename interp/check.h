@@ -15,7 +15,7 @@
  *   check_window.c   strides, paddings and windows of convolutions and pooling
  *   check_control.c  if and while
  *   check_checkpoint.c   @checkpoint and its options
- *   check_handle.c   handle
+ *   check_handle.c   handle, check_wrt.c its choice of parameters
  *
  * An expression is checked once, top down, with what its context asks of it; its type comes back and is
  * kept in the node. After an error the type is TYPE_ERROR, which fits everything, so that one mistake is
@@ -287,6 +287,8 @@ const type *check_builtin_call(checker *c, expr *e, int builtin, expect x);
 /* A builtin's name where a function of type `wanted` is asked for. */
 const type *check_builtin_value(checker *c, expr *e, int builtin, const type *wanted);
 const char *check_builtin_name(int builtin);
+/* Which argument of a builtin's call is for the parameter of this name; -1: none. */
+int check_builtin_argument(const builtin_use *use, const char *name);
 
 typedef enum param_role {
     ROLE_OPERAND, ROLE_INDICES, ROLE_KEY, ROLE_PARTS, ROLE_AXIS, ROLE_AXES, ROLE_FLAG, ROLE_SIZES, ROLE_SIZE,
@@ -342,6 +344,18 @@ const type *check_while(checker *c, expr *e, expect x);
 /* ---- check_checkpoint.c ---- */
 /* Hands the decorator to the loop that `value` is, and checks its options. */
 void check_checkpoint(checker *c, decorator *d, expr *value);
+
+/* ---- check_wrt.c ---- */
+/* What is differentiated: a function with its declaration (NULL: a value), or a builtin's call. */
+typedef struct wrt_target {
+    const char *name;
+    const fn_decl *decl;
+    const builtin_use *use;
+    int count;                  /* parameters; NULL among the types: not given */
+    const type *const *types;
+} wrt_target;
+/* Marks the parameters that `written`, one name or a tuple of them, chooses. False when reported. */
+bool check_wrt(checker *c, expr *written, const wrt_target *of, bool *chosen) MUST_CHECK;
 
 /* ---- check_handle.c ---- */
 const type *check_handle(checker *c, expr *e);

@@ -152,6 +152,15 @@ param_role check_builtin_place(int builtin, const char *name, int i) {
     return condition ? ROLE_INDICES : params[at].role;
 }
 
+int check_builtin_argument(const builtin_use *use, const char *name) {
+    builtin_param params[BUILTIN_PARAMS];
+    int builtin = use->is_op ? (int)use->op : (int)OP_COUNT + (int)use->builtin;
+    int count = parse_signature(signature_of(builtin), params);
+    for (int i = 0; i < count && i < use->count; i++)
+        if (params[i].role != ROLE_PARTS && params[i].role != ROLE_REST && is_word(&params[i], name)) return i;
+    return -1;
+}
+
 /* ---- arguments ---- */
 
 static void help_signature(checker *c, diag *d, const builtin_call *b) {

@@ -1,5 +1,7 @@
 /* handle f(args) with reverseMode / forwardMode: what may be differentiated, and the flat result.
  */
+#include <string.h>
+
 #include "interp/check.h"
 
 static const char *handled_name(const expr *call) {
@@ -7,11 +9,23 @@ static const char *handled_name(const expr *call) {
     return callee->kind == EXPR_NAME ? callee->u.name.name : "fn";
 }
 
-/* The floating tensors among the parameters, with the types that this call gives them. */
+/* The differentiated arguments, with the types that this call gives them. */
 typedef struct actives {
     int count;
+    expr **args;
     const type **types;
 } actives;
+
+/* How many arguments there are to choose from, and the i-th; NULL for one that a builtin's call leaves out. */
+static int argument_count(const expr *call) {
+    const builtin_use *use = call->u.call.builtin;
+    return use != NULL ? use->count : call->u.call.count;
+}
+
+static expr *argument_at(const expr *call, int i) {
+    const builtin_use *use = call->u.call.builtin;
+    return use != NULL ? use->args[i] : call->u.call.ordered[i];
+}
 
 static bool contains_float(const type *t) {
     if (type_is_floating(t)) return true;
@@ -21,29 +35,32 @@ static bool contains_float(const type *t) {
     return false;
 }
 
-static bool builtin_actives(checker *c, const builtin_use *use, actives *out) {
-    out->types = ARENA_ARRAY(c->a, const type *, use->count);
-    if (out->types == NULL) return c->failed = true, false;
-    for (int i = 0; i < use->count; i++)
-        if (use->args[i] != NULL && use->args[i]->type != NULL &&
-            type_is_floating(use->args[i]->type))
-            out->types[out->count++] = use->args[i]->type;
-    return true;
+static void actives_add(actives *out, expr *arg, const type *t) {
+    out->args[out->count] = arg;
+    out->types[out->count++] = t;
 }
 
-static bool function_actives(checker *c, const expr *call, actives *out) {
+static void builtin_actives(const builtin_use *use, const bool *wrt, actives *out) {
+    for (int i = 0; i < use->count; i++) {
+        expr *arg = use->args[i];
+        if (arg == NULL || arg->type == NULL || !type_is_floating(arg->type)) continue;
+        if (wrt == NULL || wrt[i]) actives_add(out, arg, arg->type);
+    }
+}
+
+static bool function_actives(checker *c, const expr *call, const bool *wrt, actives *out) {
     const type *fn = call->u.call.callee->type;
     const fn_decl *decl = check_callee(call->u.call.callee);
     instance n;
     bool good = true;
-    out->types = ARENA_ARRAY(c->a, const type *, fn->count);
-    if (out->types == NULL || !check_instance_open(c, &n, fn)) return c->failed = true, false;
+    if (!check_instance_open(c, &n, fn)) return c->failed = true, false;
     for (int i = 0; i < fn->count; i++)
         check_unify(c, &n, fn->items[i], call->u.call.ordered[i]->type, i);
     for (int i = 0; i < fn->count; i++) {
         const type *t = fn->items[i];
+        if (wrt != NULL && !wrt[i]) continue;
         if (type_is_floating(t)) {
-            out->types[out->count++] = check_instance_of(c, &n, t);
+            actives_add(out, call->u.call.ordered[i], check_instance_of(c, &n, t));
         } else if (contains_float(t)) {
             diag *d =
                 diag_error(c->d, ERROR_K0209, call->at,
@@ -58,6 +75,17 @@ static bool function_actives(checker *c, const expr *call, actives *out) {
         }
     }
     return good;
+}
+
+/* wrt: NULL, or which of the arguments may be differentiated. */
+static bool find_actives(checker *c, const expr *call, const bool *wrt, actives *out) {
+    int room = argument_count(call);
+    out->args = ARENA_ARRAY(c->a, expr *, room);
+    out->types = ARENA_ARRAY(c->a, const type *, room);
+    if (out->args == NULL || out->types == NULL) return c->failed = true, false;
+    if (call->u.call.builtin == NULL) return function_actives(c, call, wrt, out);
+    builtin_actives(call->u.call.builtin, wrt, out);
+    return true;
 }
 
 static bool check_primal(checker *c, const expr *call, const type *t) {
@@ -86,26 +114,68 @@ static void check_against(checker *c, expr *e, const type *wanted, const char *w
     check_fits(c, e, wanted, &why);
 }
 
-static void check_reverse_options(checker *c, expr *e, const type *primal) {
-    e->u.handle.seed = NULL;
+typedef struct reverse_options {
+    const argument *seed, *wrt;
+} reverse_options;
+
+/* Which option is which; those that are none are reported. */
+static void sort_options(checker *c, const expr *e, reverse_options *out) {
+    const struct {
+        const char *name;
+        const argument **place;
+    } known[] = {{"seed", &out->seed}, {"wrt", &out->wrt}};
     for (int i = 0; i < e->u.handle.count; i++) {
         const argument *o = &e->u.handle.options[i];
-        bool is_seed = o->name != NULL && o->name[0] == 's' && o->name[1] == 'e' &&
-                       o->name[2] == 'e' && o->name[3] == 'd' && o->name[4] == '\0';
-        if (!is_seed) {
+        size_t at = 0;
+        while (at < COUNT_OF(known) && (o->name == NULL || strcmp(o->name, known[at].name) != 0)) at++;
+        if (at == COUNT_OF(known)) {
             diag *d = o->name == NULL ? diag_error(c->d, ERROR_K0210, o->value->at,
                                                    "an option of `reverseMode` has a name")
                                       : diag_error(c->d, ERROR_K0210, o->name_at,
                                                    "`reverseMode` has no option `%s`", o->name);
-            diag_add_help(c->d, d, "`reverseMode(seed = s)` gives the cotangent of the primal");
+            diag_add_help(c->d, d,
+                          "`seed = s` gives the cotangent of the primal, `wrt = (w, b)` chooses parameters");
             check_expr(c, o->value, expect_one);
-        } else if (e->u.handle.seed != NULL) {
-            diag_error(c->d, ERROR_K0210, o->name_at, "the seed is given twice");
+        } else if (*known[at].place != NULL) {
+            diag_error(c->d, ERROR_K0210, o->name_at, "`%s` is given twice", o->name);
         } else {
-            e->u.handle.seed = o->value;
-            check_against(c, o->value, primal, "the seed, a cotangent of the primal,");
+            *known[at].place = o;
         }
     }
+}
+
+/* Which arguments `wrt` names; *out is NULL where there is no such option. */
+static bool check_chosen(checker *c, const argument *option, const expr *call, bool **out) {
+    *out = NULL;
+    if (option == NULL) return true;
+    const builtin_use *use = call->u.call.builtin;
+    int count = argument_count(call);
+    const type **types = ARENA_ARRAY(c->a, const type *, count);
+    *out = ARENA_ARRAY(c->a, bool, count);
+    if (types == NULL || *out == NULL) return c->failed = true, false;
+    for (int i = 0; i < count; i++) {
+        const expr *arg = argument_at(call, i);
+        types[i] = use == NULL ? call->u.call.callee->type->items[i] : arg != NULL ? arg->type : NULL;
+    }
+    wrt_target of = {
+        .name = handled_name(call),
+        .decl = use == NULL ? check_callee(call->u.call.callee) : NULL,
+        .use = use,
+        .count = count,
+        .types = types,
+    };
+    return check_wrt(c, option->value, &of, *out);
+}
+
+static bool check_reverse(checker *c, expr *e, const type *primal, actives *a) {
+    reverse_options o = {0};
+    bool *chosen;
+    sort_options(c, e, &o);
+    bool good = check_chosen(c, o.wrt, e->u.handle.call, &chosen);
+    good = good && find_actives(c, e->u.handle.call, chosen, a);
+    e->u.handle.seed = o.seed != NULL ? o.seed->value : NULL;
+    if (o.seed != NULL) check_against(c, o.seed->value, primal, "the seed, a cotangent of the primal,");
+    return good;
 }
 
 static void check_tangents(checker *c, expr *e, const actives *a) {
@@ -164,6 +234,13 @@ static void check_forward_rule(checker *c, const expr *e) {
     diag_add_help(c->d, d, "give it one: `@jvp(rule)`");
 }
 
+static bool is_differentiated(const expr *handle, int parameter) {
+    const expr *arg = argument_at(handle->u.handle.call, parameter);
+    for (int i = 0; i < handle->u.handle.wrt_count; i++)
+        if (handle->u.handle.wrt[i] == arg) return true;
+    return false;
+}
+
 static void note_handled(checker *c, const expr *e) {
     const fn_decl *f = check_callee(e->u.handle.call->u.call.callee);
     if (f == NULL || e->u.handle.forward) return;
@@ -180,8 +257,7 @@ void check_handled_warnings(checker *c) {
     for (const handled *h = c->handles; h != NULL; h = h->next) {
         for (int i = 0; i < h->fn->count && !has_rule(h->fn, 'v'); i++) {
             const param *p = &h->fn->params[i];
-            if (p->symbol == NULL || p->symbol->read || !type_is_floating(p->symbol->type))
-                continue;
+            if (p->symbol == NULL || p->symbol->read || !is_differentiated(h->handle, i)) continue;
             p->symbol->read = true;
             diag *w = diag_warning(c->d, ERROR_W0103, h->handle->at,
                                    "the gradient of `%s` is zero: `%s` does not use it", p->name,
@@ -191,31 +267,31 @@ void check_handled_warnings(checker *c) {
     }
 }
 
+static bool check_forward(checker *c, expr *e, actives *a) {
+    if (!find_actives(c, e->u.handle.call, NULL, a)) return check_loose_options(c, e), false;
+    check_tangents(c, e, a);
+    if (e->u.handle.call->u.call.builtin == NULL) check_forward_rule(c, e);
+    return true;
+}
+
 /* ---- the whole ---- */
 
 const type *check_handle(checker *c, expr *e) {
     expr *call = e->u.handle.call;
     actives a = {0};
     const type *primal = check_expr(c, call, expect_nothing);
-    bool builtin = call->u.call.builtin != NULL;
+    bool builtin = call->u.call.builtin != NULL, forward = e->u.handle.forward;
     if (primal->kind == TYPE_ERROR) return check_loose_options(c, e), &check_error_type;
-    bool good = check_primal(c, call, primal);
-    good =
-        (builtin ? builtin_actives(c, call->u.call.builtin, &a) : function_actives(c, call, &a)) &&
-        good;
-    if (!good) return check_loose_options(c, e), &check_error_type;
-    if (e->u.handle.forward) {
-        check_tangents(c, e, &a);
-        if (!builtin) check_forward_rule(c, e);
-    } else {
-        check_reverse_options(c, e, primal);
-        if (!builtin) note_handled(c, e);
-    }
+    if (!check_primal(c, call, primal)) return check_loose_options(c, e), &check_error_type;
+    if (!(forward ? check_forward(c, e, &a) : check_reverse(c, e, primal, &a))) return &check_error_type;
+    e->u.handle.wrt = a.args;
+    e->u.handle.wrt_count = a.count;
+    if (!builtin && !forward) note_handled(c, e);
     if (a.count == 0) return primal;
-    int count = e->u.handle.forward ? 2 : 1 + a.count;
+    int count = forward ? 2 : 1 + a.count;
     const type **items = ARENA_ARRAY(c->a, const type *, count);
     if (items == NULL) return c->failed = true, &check_error_type;
     items[0] = primal;
-    for (int i = 1; i < count; i++) items[i] = e->u.handle.forward ? primal : a.types[i - 1];
+    for (int i = 1; i < count; i++) items[i] = forward ? primal : a.types[i - 1];
     return check_tuple_type(c, count, items);
 }

@@ -91,30 +91,29 @@ static const expr *handle_behind(const expr *e) {
     return NULL;
 }
 
-static const char *parameter_name(const expr *call, int i) {
+static const char *parameter_name(const expr *call, const expr *arg) {
+    if (call->u.call.builtin != NULL) return NULL;
     const expr *f = call->u.call.callee;
-    if (f->kind == EXPR_FN) return f->u.fn->params[i].name;
-    if (call->u.call.builtin != NULL || f->kind != EXPR_NAME) return NULL;
-    const symbol *sym = f->u.name.symbol;
-    return sym != NULL && sym->fn != NULL ? sym->fn->params[i].name : NULL;
+    const fn_decl *decl = f->kind == EXPR_FN ? f->u.fn : NULL;
+    if (f->kind == EXPR_NAME && f->u.name.symbol != NULL) decl = f->u.name.symbol->fn;
+    for (int i = 0; decl != NULL && i < decl->count; i++) {
+        if (call->u.call.ordered[i] == arg) return decl->params[i].name;
+    }
+    return NULL;
 }
 
-/* "primal", then "grad x" for each floating parameter. */
+/* "primal", then "grad x" for each differentiated parameter. */
 static void name_handle(engine *e, const expr *handle, results *out) {
-    const expr *call = handle->u.handle.call;
     if (out->count > 0) out->items[0].name = "primal";
     if (handle->u.handle.forward) {
         if (out->count > 1) out->items[1].name = "tangent";
         return;
     }
-    const type *f = call->u.call.builtin == NULL ? call->u.call.callee->type : NULL;
-    for (int i = 0, next = 1; next < out->count; i++) {
-        if (f != NULL && i < call->u.call.count && !type_is_floating(f->items[i])) continue;
-        const char *name = f != NULL && i < call->u.call.count ? parameter_name(call, i) : NULL;
+    for (int i = 0; i < handle->u.handle.wrt_count && i + 1 < out->count; i++) {
+        const char *name = parameter_name(handle->u.handle.call, handle->u.handle.wrt[i]);
         const char *shown = name != NULL ? arena_format(&e->a, "grad %s", name)
-                                         : arena_format(&e->a, "grad %d", next - 1);
-        if (shown != NULL) out->items[next].name = shown;
-        next++;
+                                         : arena_format(&e->a, "grad %d", i);
+        if (shown != NULL) out->items[i + 1].name = shown;
     }
 }
 

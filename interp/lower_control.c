@@ -193,11 +193,15 @@ static code_function *wrap_builtin(fn_scope *s, const expr *call, int operands) 
     return f;
 }
 
-static bool floating_tensor(const type *t) {
-    return t != NULL && t->kind == TYPE_TENSOR && dtype_floating((dtype)t->tensor.dtype);
+static bool differentiated(const expr *handle, const expr *arg) {
+    for (int i = 0; i < handle->u.handle.wrt_count; i++) {
+        if (handle->u.handle.wrt[i] == arg) return true;
+    }
+    return false;
 }
 
-static void handle_builtin(fn_scope *s, const expr *call, code *n) {
+static void handle_builtin(fn_scope *s, const expr *e, code *n) {
+    const expr *call = e->u.handle.call;
     const builtin_use *use = call->u.call.builtin;
     expr **operands = LOWER_ARRAY(s->l, expr *, use->count > 4 ? use->count : 4);
     if (operands == NULL) return;
@@ -209,13 +213,13 @@ static void handle_builtin(fn_scope *s, const expr *call, code *n) {
     if (s->l->failed) return;
     for (int i = 0; i < count; i++) {
         n->u.handle.args[i] = lower_expr(s, operands[i]);
-        n->u.handle.floating[i] = floating_tensor(operands[i]->type);
+        n->u.handle.floating[i] = differentiated(e, operands[i]);
     }
     for (int i = 0; i < use->sizes; i++) n->u.handle.args[count + i] = lower_extent(s, use->size[i]);
 }
 
-static void handle_function(fn_scope *s, const expr *call, code *n) {
-    const type *f = call->u.call.callee->type;
+static void handle_function(fn_scope *s, const expr *e, code *n) {
+    const expr *call = e->u.handle.call;
     n->u.handle.callee = lower_callee(s, call->u.call.callee);
     n->u.handle.count = call->u.call.count;
     n->u.handle.args = LOWER_ARRAY(s->l, code *, call->u.call.count);
@@ -223,7 +227,7 @@ static void handle_function(fn_scope *s, const expr *call, code *n) {
     if (s->l->failed) return;
     for (int i = 0; i < call->u.call.count; i++) {
         n->u.handle.args[i] = lower_expr(s, call->u.call.ordered[i]);
-        n->u.handle.floating[i] = floating_tensor(f->items[i]);
+        n->u.handle.floating[i] = differentiated(e, call->u.call.ordered[i]);
     }
 }
 
@@ -232,9 +236,9 @@ code *lower_handle(fn_scope *s, const expr *e) {
     code *n = code_new(s, e->u.handle.forward ? CODE_FORWARD : CODE_REVERSE, e->at);
     if (n == NULL) return NULL;
     if (call->u.call.builtin != NULL) {
-        handle_builtin(s, call, n);
+        handle_builtin(s, e, n);
     } else {
-        handle_function(s, call, n);
+        handle_function(s, e, n);
     }
     if (e->u.handle.seed != NULL) n->u.handle.seed = lower_expr(s, e->u.handle.seed);
     n->u.handle.tangents = LOWER_ARRAY(s->l, code *, e->u.handle.tangent_count);

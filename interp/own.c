@@ -114,7 +114,8 @@ static void walk_call(own *o, const expr *e) {
 
 static void walk_handle(own *o, const expr *e) {
     (void)walk(o, e->u.handle.call);
-    for (int i = 0; i < e->u.handle.count; i++) (void)walk(o, e->u.handle.options[i].value);
+    if (e->u.handle.seed != NULL) (void)walk(o, e->u.handle.seed);
+    for (int i = 0; i < e->u.handle.tangent_count; i++) (void)walk(o, e->u.handle.tangents[i]);
 }
 
 static void walk_form(own *o, const expr *e) {
