@@ -11,14 +11,18 @@
 
 enum { PARALLEL_ENTRIES = 1 << 14 };
 
-/* What the row functions need; reference is chosen by the context's numerics. */
-typedef struct rows {
+typedef struct rows rows;
+typedef void row_fn(const rows *w, const void *x, int64_t n, void *out);
+
+/* What the row functions need; which one it is the context's numerics say. */
+struct rows {
     op_id op;
-    bool reference;
+    row_fn *row;
+    bool threads;
     line_fn *exp, *sub, *div;
     number_fn *log;
     reducer max, sum;
-} rows;
+};
 
 /* A binary op between a row and a number. */
 static void row_with(line_fn *line, void *out, const void *x, const void *number, int64_t n) {
@@ -54,7 +58,9 @@ static void row_with(line_fn *line, void *out, const void *x, const void *number
         }                                                                                          \
         return largest;                                                                            \
     }                                                                                              \
-    static void P##_fast_row(const rows *w, const T *x, int64_t n, T *out) {                       \
+    static void P##_fast_row(const rows *w, const void *entries, int64_t n, void *results) {       \
+        const T *x = entries;                                                                      \
+        T *out = results;                                                                          \
         T m = P##_largest(w, x, n);                                                                \
         if (w->op == OP_logsumexp && isinf(m)) {                                                   \
             *out = m;                                                                              \
@@ -77,9 +83,11 @@ static void row_with(line_fn *line, void *out, const void *x, const void *number
 FAST_ROWS(f32, float)
 FAST_ROWS(f64, double)
 
-/* The same in the wider type W with libm's functions of suffix F, in index order. */
-#define REFERENCE_ROWS(P, T, W, F)                                                                 \
-    static void P##_reference_row(const rows *w, const T *x, int64_t n, T *out) {                  \
+/* The same in the type W with libm's functions of suffix F, in index order. */
+#define ORDERED_ROWS(name, T, W, F)                                                                \
+    static void name(const rows *w, const void *entries, int64_t n, void *results) {               \
+        const T *x = entries;                                                                      \
+        T *out = results;                                                                          \
         W m = -(W)INFINITY, sum = (W)0;                                                            \
         for (int64_t i = 0; i < n; i++) m = m > (W)x[i] || m != m ? m : (W)x[i];                   \
         if (w->op == OP_logsumexp && isinf(m)) {                                                   \
@@ -94,20 +102,25 @@ FAST_ROWS(f64, double)
         for (int64_t i = 0; w->op == OP_log_softmax && i < n; i++)                                 \
             out[i] = (T)((W)x[i] - m - log_sum);                                                   \
     }
-REFERENCE_ROWS(f32, float, double, )
-REFERENCE_ROWS(f64, double, long double, l)
+ORDERED_ROWS(f32_reference_row, float, double, )
+ORDERED_ROWS(f64_reference_row, double, long double, l)
+ORDERED_ROWS(f32_compiled_row, float, float, f)
+ORDERED_ROWS(f64_compiled_row, double, double, )
 
-static void one_row(const rows *w, dtype t, const void *x, int64_t n, void *out) {
-    if (t == DT_F32)
-        (w->reference ? f32_reference_row : f32_fast_row)(w, x, n, out);
-    else
-        (w->reference ? f64_reference_row : f64_fast_row)(w, x, n, out);
+static row_fn *row_function(const context *c, dtype t) {
+    switch (c->numerics) {
+    case NUMERICS_REFERENCE: return t == DT_F32 ? f32_reference_row : f64_reference_row;
+    case NUMERICS_COMPILED: return t == DT_F32 ? f32_compiled_row : f64_compiled_row;
+    case NUMERICS_FAST: break;
+    }
+    return t == DT_F32 ? f32_fast_row : f64_fast_row;
 }
 
 static rows rows_of(const context *c, op_id op, dtype t) {
     const line_table *lines = lines_now();
     return (rows){.op = op,
-                  .reference = c->numerics == NUMERICS_REFERENCE,
+                  .row = row_function(c, t),
+                  .threads = c->threads > 1 && c->numerics != NUMERICS_REFERENCE,
                   .exp = lines_find(c, OP_exp, t),
                   .sub = lines->line[OP_sub][t],
                   .div = lines->line[OP_div][t],
@@ -120,7 +133,6 @@ static rows rows_of(const context *c, op_id op, dtype t) {
 
 typedef struct dense_rows {
     const rows *w;
-    dtype t;
     const char *x;
     char *out;
     int64_t n, count, per_task;
@@ -132,14 +144,13 @@ static void dense_task(void *argument, int i) {
     int64_t first = i * d->per_task, last = first + d->per_task;
     if (last > d->count) last = d->count;
     for (int64_t r = first; r < last; r++)
-        one_row(d->w, d->t, d->x + (size_t)r * d->row_bytes, d->n,
-                d->out + (size_t)r * d->out_bytes);
+        d->w->row(d->w, d->x + (size_t)r * d->row_bytes, d->n, d->out + (size_t)r * d->out_bytes);
 }
 
 static void run_dense(context *c, dense_rows *d) {
     if (d->count == 0) return;
     d->per_task = d->n > 0 ? PARALLEL_ENTRIES / d->n + 1 : d->count;
-    if (c->threads <= 1 || d->w->reference) d->per_task = d->count;
+    if (!d->w->threads) d->per_task = d->count;
     if (d->count / d->per_task > 4096) d->per_task = d->count / 4096 + 1;
     threads_run(c, (int)((d->count + d->per_task - 1) / d->per_task), dense_task, d);
 }
@@ -175,7 +186,7 @@ bool reduce_logsumexp_perform(context *c, const op_call *call, value *out) {
     bool good = result_new(c, &type, &r);
     if (good) {
         rows w = rows_of(c, OP_logsumexp, x.t);
-        dense_rows d = {.w = &w, .t = x.t, .n = 1, .count = r.size, .out = r.data};
+        dense_rows d = {.w = &w, .n = 1, .count = r.size, .out = r.data};
         for (int i = 0; i < x.rank; i++)
             if (((mask >> i) & 1) != 0) d.n *= x.dims[i];
         d.x = made != NULL ? made->data : x.data;
@@ -201,7 +212,7 @@ static void strided_rows(const rows *w, const array *x, int axis, char *scratch,
     for (int64_t r = 0; r < count; r++) {
         loop_copy_line(element, scratch, (const char *)x->data + from * (int64_t)element,
                        x->strides[axis], (size_t)n);
-        one_row(w, x->t, scratch, n, done);
+        w->row(w, scratch, n, done);
         for (int64_t j = 0; j < n; j++)
             memcpy(out + (size_t)(to + j * dense[axis]) * element, done + (size_t)j * element,
                    element);
@@ -230,7 +241,7 @@ bool along_softmax_perform(context *c, const op_call *call, value *out) {
     if (!direct && scratch == NULL) return false;
     bool good = result_new(c, &type, &r);
     if (good && direct) {
-        dense_rows d = {.w = &w, .t = x.t, .x = x.data, .out = r.data, .n = x.dims[axis]};
+        dense_rows d = {.w = &w, .x = x.data, .out = r.data, .n = x.dims[axis]};
         d.count = d.n > 0 ? r.size / d.n : 0;
         d.row_bytes = d.out_bytes = (size_t)d.n * element;
         run_dense(c, &d);

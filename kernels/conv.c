@@ -224,11 +224,11 @@ static void weight_unit(const conv *v, int64_t unit, char *room) {
     }
 }
 
-/* ---- reference ---- */
+/* ---- reference and compiled numerics ---- */
 
-/* Every product once, added up in a wider type in the order of x's, w's and y's entries. */
-#define REFERENCE(suffix, T, W)                                                                    \
-    static void reference_##suffix(const conv *v, op_class class, W *sum) {                        \
+/* Every product once, added up in the type W in the order of x's, w's and y's entries. */
+#define IN_ORDER(name, T, W)                                                                       \
+    static void name(const conv *v, op_class class, W *sum) {                                      \
         const T *x = (const T *)(const void *)v->x, *w = (const T *)(const void *)v->w;            \
         const T *y = (const T *)(const void *)v->y;                                                \
         strip s = {.rows = 1, .columns = v->a[1].out};                                             \
@@ -255,8 +255,10 @@ static void weight_unit(const conv *v, int64_t unit, char *room) {
                             }                                                                      \
                         }                                                                          \
     }
-REFERENCE(f32, float, double)
-REFERENCE(f64, double, long double)
+IN_ORDER(reference_f32, float, double)
+IN_ORDER(reference_f64, double, long double)
+IN_ORDER(compiled_f32, float, float)
+IN_ORDER(compiled_f64, double, double)
 
 static bool run_reference(context *c, const conv *v, op_class class, result *r) {
     size_t each = v->t == DT_F32 ? sizeof(double) : sizeof(long double), bytes;
@@ -424,6 +426,13 @@ static bool compute(context *c, const op_call *call, op_class class, tensor *con
     memset(r->data, 0, (size_t)r->size * v.element);
     if (work_of(&v) == 0) return true;
     if (c->numerics == NUMERICS_REFERENCE) return run_reference(c, &v, class, r);
+    if (c->numerics == NUMERICS_COMPILED) {
+        if (v.t == DT_F32)
+            compiled_f32(&v, class, r->data);
+        else
+            compiled_f64(&v, class, r->data);
+        return true;
+    }
     return open_blas(c, call, &v) && run_blas(c, &v, class, r);
 }
 

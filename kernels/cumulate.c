@@ -1,8 +1,9 @@
 /* Running sums, products and the like along one axis.
  *
  * Each result continues from the one before it, in the order of the axis, in an accumulator at
- * least as wide as F64 (as long double for F64 under reference numerics; integers wrap). Entries of
- * neighbouring columns are walked together, which changes no result. */
+ * least as wide as F64 (as long double for F64 under reference numerics, in the entries' own type under
+ * compiled ones; integers wrap). Entries of neighbouring columns are walked together, which changes no
+ * result. */
 #include <math.h>
 
 #include "kernels/family.h"
@@ -44,11 +45,13 @@ typedef struct tile {
 RUNNING(sum_f32, float, double, 0.0, +)
 RUNNING(sum_f64, double, double, 0.0, +)
 RUNNING(sum_f64_reference, double, long double, 0.0L, +)
+RUNNING(sum_f32_compiled, float, float, 0.0f, +)
 RUNNING(sum_i32, int32_t, uint32_t, 0, +)
 RUNNING(sum_i64, int64_t, uint64_t, 0, +)
 RUNNING(product_f32, float, double, 1.0, *)
 RUNNING(product_f64, double, double, 1.0, *)
 RUNNING(product_f64_reference, double, long double, 1.0L, *)
+RUNNING(product_f32_compiled, float, float, 1.0f, *)
 RUNNING(product_i32, int32_t, uint32_t, 1, *)
 RUNNING(product_i64, int64_t, uint64_t, 1, *)
 
@@ -76,6 +79,7 @@ RUNNING(product_i64, int64_t, uint64_t, 1, *)
     }
 RUNNING_LOG(log_f32, float, double, )
 RUNNING_LOG(log_f64, double, double, )
+RUNNING_LOG(log_f32_compiled, float, float, f)
 RUNNING_LOG(log_f64_reference, double, long double, l)
 
 typedef void tile_fn(const tile *t);
@@ -88,6 +92,10 @@ static tile_fn *tile_function(const context *c, op_id op, dtype t) {
                                                    [DT_I32] = product_i32,
                                                    [DT_I64] = product_i64};
     bool wider = c->numerics == NUMERICS_REFERENCE && t == DT_F64;
+    if (c->numerics == NUMERICS_COMPILED && t == DT_F32)
+        return op == OP_cumsum    ? sum_f32_compiled
+               : op == OP_cumprod ? product_f32_compiled
+                                  : log_f32_compiled;
     if (op == OP_cumsum) return wider ? sum_f64_reference : sums[t];
     if (op == OP_cumprod) return wider ? product_f64_reference : products[t];
     return wider ? log_f64_reference : t == DT_F64 ? log_f64 : log_f32;

@@ -14,19 +14,21 @@ const line_table *lines_now(void) {
     return __builtin_cpu_supports("avx512f") ? &lines_avx512 : &lines_avx2;
 }
 
-/* Most ops have no reference form, and then one look is enough. */
-static bool wants_reference(const context *c) {
-    return c->numerics != NUMERICS_FAST || !lines_sleef();
+/* Whether SLEEF is to compute what has a form through libm. */
+static bool wants_vectors(const context *c) {
+    return c->numerics == NUMERICS_FAST && lines_sleef();
 }
 
+/* Most ops have no form through libm, and then one look is enough. */
 line_fn *lines_find(const context *c, op_id op, dtype t) {
-    line_fn *reference = line_reference[op][t];
-    if (reference != NULL && wants_reference(c)) return reference;
+    line_fn *plain = c->numerics == NUMERICS_COMPILED ? line_compiled[op][t] : line_reference[op][t];
+    if (plain != NULL && !wants_vectors(c)) return plain;
     line_fn *line = lines_now()->line[op][t];
-    return line != NULL ? line : reference;
+    return line != NULL ? line : plain;
 }
 
 number_fn *numbers_find(const context *c, op_id op, dtype t) {
-    number_fn *reference = number_reference[op][t];
-    return reference != NULL && wants_reference(c) ? reference : number_table[op][t];
+    number_fn *plain =
+        c->numerics == NUMERICS_COMPILED ? number_compiled[op][t] : number_reference[op][t];
+    return plain != NULL && !wants_vectors(c) ? plain : number_table[op][t];
 }

@@ -73,11 +73,14 @@ const line_table *lines_now(void);
 line_fn *lines_find(const context *c, op_id op, dtype t);
 number_fn *numbers_find(const context *c, op_id op, dtype t);
 
-/* Tables behind the two. The reference ones hold the transcendental functions only, through libm in
- * the next wider type; they also serve processors without AVX2 and FMA. */
+/* Tables behind the two. The reference and compiled ones hold the transcendental functions only,
+ * through libm in the next wider type and in the operands' own; the reference ones also serve
+ * processors without AVX2 and FMA. */
 extern number_fn *const number_table[OP_COUNT][DTYPE_COUNT];
 extern number_fn *const number_reference[OP_COUNT][DTYPE_COUNT];
+extern number_fn *const number_compiled[OP_COUNT][DTYPE_COUNT];
 extern line_fn *const line_reference[OP_COUNT][DTYPE_COUNT];
+extern line_fn *const line_compiled[OP_COUNT][DTYPE_COUNT];
 /* Whether the transcendental functions are SLEEF's: the processor and the build both have it. */
 bool lines_sleef(void);
 

@@ -198,7 +198,7 @@ static bool at_most(int64_t m, int64_t n, int64_t k, int64_t limit) {
 }
 
 static void choose_path(const context *c, products *p) {
-    if (!dtype_floating(p->t)) {
+    if (!dtype_floating(p->t) || c->numerics == NUMERICS_COMPILED) {
         p->path = PATH_LOOP;
     } else if (c->numerics == NUMERICS_REFERENCE) {
         p->path = PATH_REFERENCE;

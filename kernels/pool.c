@@ -65,18 +65,6 @@ static range covered(const axis *a, int64_t i) {
         int64_t *out = to;                                                                         \
         FOR_EACH_WINDOW(p, out[i] = place_##suffix(p, from, rows, columns))                        \
     }                                                                                              \
-    static void mean_##suffix(const pool *p, const void *from, void *to) {                         \
-        const T *in = from;                                                                        \
-        T *out = to;                                                                               \
-        double size = (double)p->a[0].window * (double)p->a[1].window;                             \
-        FOR_EACH_WINDOW(p, {                                                                       \
-            double sum = 0.0;                                                                      \
-            for (int64_t r = rows.from; r < rows.to; r++)                                          \
-                for (int64_t k = columns.from; k < columns.to; k++)                                \
-                    sum += (double)in[r * p->a[1].in + k];                                         \
-            out[i] = (T)(sum / size);                                                              \
-        })                                                                                         \
-    }                                                                                              \
     static void spread_##suffix(const pool *p, const void *from, void *to) {                       \
         const T *in = from;                                                                        \
         T *out = to, size = (T)((double)p->a[0].window * (double)p->a[1].window);                  \
@@ -89,6 +77,24 @@ static range covered(const axis *a, int64_t i) {
     }
 POOL(f32, float)
 POOL(f64, double)
+
+/* Summed up in the type W. */
+#define MEAN(name, T, W)                                                                           \
+    static void name(const pool *p, const void *from, void *to) {                                  \
+        const T *in = from;                                                                        \
+        T *out = to;                                                                               \
+        W size = (W)((double)p->a[0].window * (double)p->a[1].window);                             \
+        FOR_EACH_WINDOW(p, {                                                                       \
+            W sum = (W)0;                                                                          \
+            for (int64_t r = rows.from; r < rows.to; r++)                                          \
+                for (int64_t k = columns.from; k < columns.to; k++)                                \
+                    sum += (W)in[r * p->a[1].in + k];                                              \
+            out[i] = (T)(sum / size);                                                              \
+        })                                                                                         \
+    }
+MEAN(mean_f32, float, double)
+MEAN(mean_f64, double, double)
+MEAN(mean_f32_compiled, float, float)
 
 static void pool_task(void *argument, int task) {
     const pool *p = argument;
@@ -105,11 +111,12 @@ static void run(context *c, pool *p) {
     threads_run(c, (int)((p->planes + p->per_task - 1) / p->per_task), pool_task, p);
 }
 
-static void choose(pool *p, op_id op, bool single) {
+static void choose(const context *c, pool *p, op_id op, bool single) {
+    bool own = c->numerics == NUMERICS_COMPILED;
     switch (op) {
     case OP_max_pool2d: p->plane = single ? max_f32 : max_f64; break;
     case OP_max_pool_place: p->plane = single ? places_f32 : places_f64; break;
-    case OP_avg_pool2d: p->plane = single ? mean_f32 : mean_f64; break;
+    case OP_avg_pool2d: p->plane = !single ? mean_f64 : own ? mean_f32_compiled : mean_f32; break;
     default: p->plane = single ? spread_f32 : spread_f64; break;
     }
 }
@@ -127,7 +134,7 @@ static void fill(context *c, const op_call *call, const tensor *in, result *r) {
                         .padding = call->attrs->lo[i]};
     p.from_plane = (size_t)(in->dims[2] * in->dims[3]) * element;
     p.to_plane = (size_t)(made[2] * made[3]) * made_size;
-    choose(&p, call->op, in->dtype == DT_F32);
+    choose(c, &p, call->op, in->dtype == DT_F32);
     if (back) memset(r->data, 0, (size_t)r->size * made_size);
     if (r->size > 0) run(c, &p);
 }

@@ -226,29 +226,43 @@ static void reduce_grid(context *c, const grid *g) {
                 &t);
 }
 
-/* ---- reference numerics: every result accumulated in the next wider type, in order ---- */
+/* ---- reference and compiled numerics: entries in index order, results accumulated in a type W ---- */
 
-static void reduce_reference(const grid *g, op_id op) {
-    for (int64_t r = 0; r < g->results; r++) {
-        int64_t base = offset_at(&g->kept, r);
-        long double wide = op == OP_prod ? 1.0L : 0.0L;
-        double sum = op == OP_prod ? 1.0 : 0.0;
-        for (int64_t i = 0; i < g->entries; i++) {
-            int64_t at = base + offset_at(&g->reduced, i);
-            if (g->t == DT_F32) {
-                double x = (double)((const float *)(const void *)g->data)[at];
-                sum = op == OP_prod ? sum * x : sum + x;
-            } else {
-                long double x = (long double)((const double *)(const void *)g->data)[at];
-                wide = op == OP_prod ? wide * x : wide + x;
-            }
-        }
-        if (op == OP_mean) sum /= (double)g->entries, wide /= (long double)g->entries;
-        if (g->t == DT_F32)
-            ((float *)(void *)g->out)[r] = (float)sum;
-        else
-            ((double *)(void *)g->out)[r] = (double)wide;
+#define IN_ORDER(name, T, W)                                                                       \
+    static void name(const grid *g, op_id op) {                                                    \
+        const T *x = (const T *)(const void *)g->data;                                             \
+        W none = op == OP_prod  ? (W)1                                                             \
+                 : op == OP_max ? -(W)INFINITY                                                     \
+                 : op == OP_min ? (W)INFINITY                                                      \
+                                : (W)0;                                                            \
+        for (int64_t r = 0; r < g->results; r++) {                                                 \
+            int64_t base = offset_at(&g->kept, r);                                                 \
+            W acc = none;                                                                          \
+            for (int64_t i = 0; i < g->entries; i++) {                                             \
+                W y = (W)x[base + offset_at(&g->reduced, i)];                                      \
+                switch (op) {                                                                      \
+                case OP_prod: acc *= y; break;                                                     \
+                case OP_max: acc = acc > y || acc != acc ? acc : y; break;                         \
+                case OP_min: acc = acc < y || acc != acc ? acc : y; break;                         \
+                default: acc += y; break;                                                          \
+                }                                                                                  \
+            }                                                                                      \
+            if (op == OP_mean) acc /= (W)g->entries;                                               \
+            ((T *)(void *)g->out)[r] = (T)acc;                                                     \
+        }                                                                                          \
     }
+IN_ORDER(reference_f32, float, double)
+IN_ORDER(reference_f64, double, long double)
+IN_ORDER(compiled_f32, float, float)
+IN_ORDER(compiled_f64, double, double)
+
+typedef void in_order_fn(const grid *g, op_id op);
+
+/* NULL: the tree. */
+static in_order_fn *in_order(const context *c, dtype t) {
+    if (!dtype_floating(t) || c->numerics == NUMERICS_FAST) return NULL;
+    if (c->numerics == NUMERICS_COMPILED) return t == DT_F32 ? compiled_f32 : compiled_f64;
+    return t == DT_F32 ? reference_f32 : reference_f64;
 }
 
 /* ---- the ops ---- */
@@ -289,10 +303,9 @@ bool reduce_perform(context *c, const op_call *call, value *out) {
     group_axes(&g, &x, reduced_axes(call));
     g.out = r.data;
     g.reduce = lines_now()->reduce[reduction_of(call->op)][x.t];
-    bool adds =
-        call->op == OP_sum || call->op == OP_mean || call->op == OP_sum_to || call->op == OP_prod;
-    if (adds && c->numerics == NUMERICS_REFERENCE && dtype_floating(x.t)) {
-        reduce_reference(&g, call->op);
+    in_order_fn *ordered = in_order(c, x.t);
+    if (ordered != NULL) {
+        ordered(&g, call->op);
     } else {
         reduce_grid(c, &g);
         if (call->op == OP_mean) divide(r.data, x.t, r.size, g.entries);

@@ -9,8 +9,9 @@
 #include "runtime/memory.h"
 
 /* How ops compute. FAST: vector math of 1 ulp, BLAS. REFERENCE: F32 transcendentals through F64, sums and
- * products accumulated in F64, one thread. */
-typedef enum numerics { NUMERICS_FAST, NUMERICS_REFERENCE } numerics;
+ * products accumulated in F64, one thread. COMPILED: what straightforward compiled code computes, libm and
+ * plain loops in index order (docs/numerics.md). */
+typedef enum numerics { NUMERICS_FAST, NUMERICS_REFERENCE, NUMERICS_COMPILED } numerics;
 
 /* What a checkpointed loop of the program did, all its runs together. */
 typedef struct loop_report {

@@ -484,6 +484,8 @@ def test_threads_and_numerics(k):
     exact = k.ends(0, source, "--format", "json", "--numerics", "reference")
     pairs = zip(*(kina.flat(kina.read_json(text)["results"][1]["data"]) for text in (one, exact.out)))
     need(all(abs(a - b) < 1e-5 for a, b in pairs), "reference numerics are far from fast ones")
+    plain = [k.ends(0, source, "--format", "json", "--numerics", "compiled", "--threads", n).out for n in "12"]
+    need(plain[0] == plain[1] != one, "compiled numerics depend on the number of threads, or are the fast ones")
 
 
 def test_diagnostics_json(k):

@@ -10,7 +10,7 @@ every line that begins with "$ " is a command, run from the root, and the lines 
 Numbers with a point may differ by 1e-5, or by what an example that a command names states.
 
 Beside that: every surface name of the op and builtin tables has a row in docs/language.md, with the table's
-signature; every error code and every option has one in docs/cli.md; a link to a file leads to one.
+signature; every op has a place in a row of docs/numerics.md; every error code and every option has one in docs/cli.md; a link to a file leads to one.
 """
 import argparse
 import glob
@@ -123,6 +123,12 @@ class Documents:
             self.judge(f"docs/language.md: {name}",
                        None if want in cells else f"no table row begins with `{want}`")
 
+    def numerics(self):
+        rows = re.findall(r"^\| ((?:`\w+` ?)+)\|", read("docs/numerics.md"), re.MULTILINE)
+        named = set(re.findall(r"`(\w+)`", "".join(rows)))
+        for op in re.findall(r"^OP\((\w+)", table("runtime/ops.def"), re.MULTILINE):
+            self.judge(f"docs/numerics.md: {op}", None if op in named else "no table row begins with its name")
+
     def codes_and_options(self):
         text = read("docs/cli.md")
         for number, title in re.findall(r'^CODE\((\w+), \w+, "([^"]*)"\)', table("runtime/codes.def"), re.MULTILINE):
@@ -141,6 +147,7 @@ def main():
     documents = Documents(os.path.abspath(options.bin), options.update)
     os.chdir(kina.ROOT)
     documents.names()
+    documents.numerics()
     documents.codes_and_options()
     for path in ["README.md", *sorted(glob.glob("docs/*.md")), *sorted(glob.glob("*/README.md"))]:
         documents.document(path)

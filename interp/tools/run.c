@@ -113,6 +113,7 @@ static void set_up_context(job *j, volatile sig_atomic_t *interrupt) {
     c->interrupt = interrupt;
     c->mem.limit = (size_t)given[OPTION_max_memory].number;
     if (options_is(j->o, OPTION_numerics, "reference")) c->numerics = NUMERICS_REFERENCE;
+    if (options_is(j->o, OPTION_numerics, "compiled")) c->numerics = NUMERICS_COMPILED;
     c->threads =
         options_given(j->o, OPTION_threads) ? (int)given[OPTION_threads].number : processors();
     if (options_given(j->o, OPTION_time_limit)) {
