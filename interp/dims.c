@@ -371,6 +371,23 @@ static int64_t algebra_mul(void *self, int64_t a, int64_t b) {
     return dims_mul(self, a, b);
 }
 
+static int64_t algebra_sub(void *self, int64_t a, int64_t b) {
+    return dims_sub(self, a, b);
+}
+
+static int64_t algebra_unknown(void *self) {
+    return unknown(self);
+}
+
+static int algebra_symbols(void *self, int64_t dim, int64_t *out, int room) {
+    return dims_symbols(self, dim, out, room);
+}
+
+static int64_t algebra_substitute(void *self, int64_t dim, int count, const int64_t *from,
+                                  const int64_t *to) {
+    return dims_substitute(self, dim, count, from, to);
+}
+
 /* A division has no normal form, so that only a stride of 1 gives a dim that says more. */
 static int64_t algebra_windows(void *self, int64_t size, int64_t window, int64_t stride,
                                int64_t padding, int64_t dilation) {
@@ -384,6 +401,10 @@ dim_algebra dims_algebra(dims *d) {
                          .compare = algebra_compare,
                          .add = algebra_add,
                          .mul = algebra_mul,
+                         .sub = algebra_sub,
+                         .unknown = algebra_unknown,
+                         .symbols = algebra_symbols,
+                         .substitute = algebra_substitute,
                          .windows = algebra_windows};
 }
 

@@ -121,6 +121,12 @@ typedef struct dim_algebra {
     dim_verdict (*compare)(void *self, int64_t a, int64_t b);   /* LATER: only the run can tell */
     int64_t (*add)(void *self, int64_t a, int64_t b);
     int64_t (*mul)(void *self, int64_t a, int64_t b);
+    int64_t (*sub)(void *self, int64_t a, int64_t b);
+    int64_t (*unknown)(void *self);     /* a new size that only the run knows */
+    /* The different symbols in a dim, at most room of them; returns how many were written. */
+    int (*symbols)(void *self, int64_t dim, int64_t *out, int room);
+    /* The dim with the symbols from[i] replaced by to[i]. */
+    int64_t (*substitute)(void *self, int64_t dim, int count, const int64_t *from, const int64_t *to);
     /* How many windows fit, as op_windows says it of sizes; size or window is no plain size. */
     int64_t (*windows)(void *self, int64_t size, int64_t window, int64_t stride, int64_t padding,
                        int64_t dilation);

@@ -1,0 +1,279 @@
+/* Building graphs: variables, nodes, regions, and what their dims are in the program that is written. */
+#include "ad/graph.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ad/builder.h"
+
+void graph_init(graph *g, arena *a, const dim_algebra *algebra) {
+    *g = (graph){.a = a, .c = a->c, .algebra = algebra};
+    g->top = region_new(g, NULL, NULL);
+}
+
+/* ---- memory ---- */
+
+/* Takes from the arena; a failure is kept. */
+static void *graph_take(graph *g, size_t bytes) {
+    void *block = g->failed ? NULL : arena_take(g->a, bytes > 0 ? bytes : 1);
+    if (block == NULL) g->failed = true;
+    return block;
+}
+
+/* list with room for one more behind its count entries; NULL after a failure. */
+static void *graph_grow(graph *g, void *list, int count, int *room, size_t element) {
+    if (count < *room) return list;
+    int wider = *room > 0 ? 2 * *room : 8;
+    void *grown = graph_take(g, (size_t)wider * element);
+    if (grown == NULL) return NULL;
+    if (count > 0) memcpy(grown, list, (size_t)count * element);
+    *room = wider;
+    return grown;
+}
+
+void graph_refuse(graph *g, error_code code, span at, const char *help, const char *format, ...) {
+    if (graph_bad(g)) return;
+    char words[ERROR_TEXT];
+    va_list rest;
+    va_start(rest, format);
+    vsnprintf(words, sizeof words, format, rest);
+    va_end(rest);
+    g->refusal = arena_text(g->a, words, strlen(words));
+    if (g->refusal == NULL) {
+        g->failed = true;
+        return;
+    }
+    g->refused = code;
+    g->refused_at = at;
+    g->refusal_help = help;
+}
+
+/* ---- variables ---- */
+
+static var add_var(graph *g, graph_var v) {
+    graph_var *vars = g->failed ? NULL : graph_grow(g, g->vars, g->count, &g->room, sizeof *vars);
+    if (vars == NULL) return VAR_NONE;
+    g->vars = vars;
+    vars[g->count] = v;
+    return g->count++;
+}
+
+var graph_var_new(graph *g, const op_type *type, const char *name) {
+    return add_var(g, (graph_var){.type = *type, .name = name, .derivative_of = VAR_NONE});
+}
+
+var graph_tape_var(graph *g, const tape_element *element, const char *name) {
+    return add_var(g, (graph_var){.tape = element, .name = name, .derivative_of = VAR_NONE});
+}
+
+/* ---- dims ---- */
+
+const witness *graph_witness_of(const graph *g, int64_t symbol) {
+    for (int i = 0; i < g->witness_count; i++) {
+        if (g->witnesses[i].symbol == symbol) return &g->witnesses[i];
+    }
+    return NULL;
+}
+
+void graph_witness(graph *g, int64_t symbol, const char *name, var v, int axis) {
+    if (graph_witness_of(g, symbol) != NULL) return;
+    witness *list = graph_grow(g, g->witnesses, g->witness_count, &g->witness_room, sizeof *list);
+    if (list == NULL) return;
+    g->witnesses = list;
+    list[g->witness_count++] = (witness){.symbol = symbol, .name = name, .v = v, .axis = axis};
+}
+
+void graph_note_dims(graph *g, var v) {
+    if (v == VAR_NONE || graph_at(g, v)->tape != NULL) return;
+    op_type type = *graph_type(g, v);
+    for (int axis = 0; axis < type.rank && !g->failed; axis++) {
+        int64_t symbol;
+        if (type.dims[axis] >= 0) continue;
+        if (g->algebra->symbols(g->algebra->self, type.dims[axis], &symbol, 1) != 1) continue;
+        if (symbol == type.dims[axis]) graph_witness(g, symbol, NULL, v, axis);
+    }
+}
+
+uint8_t graph_ones(const op_type *type) {
+    unsigned ones = 0;
+    for (int i = 0; i < type->rank; i++) ones |= (unsigned)(type->dims[i] == 1) << i;
+    return (uint8_t)ones;
+}
+
+/* ---- regions and nodes ---- */
+
+region *region_new(graph *g, region *outer, node *holder) {
+    region *r = graph_take(g, sizeof *r);
+    if (r == NULL) return NULL;
+    *r = (region){.outer = outer, .holder = holder, .backward_from = -1};
+    return r;
+}
+
+var region_param(graph *g, region *r, var v) {
+    if (g->failed || r == NULL || v == VAR_NONE) return VAR_NONE;
+    var *grown = graph_take(g, (size_t)(r->param_count + 1) * sizeof *grown);
+    if (grown == NULL) return VAR_NONE;
+    if (r->param_count > 0) memcpy(grown, r->params, (size_t)r->param_count * sizeof *grown);
+    grown[r->param_count++] = v;
+    r->params = grown;
+    graph_at(g, v)->home = r;
+    graph_at(g, v)->maker = NULL;
+    return v;
+}
+
+void region_results(graph *g, region *r, int count, const var *results) {
+    if (g->failed || r == NULL) return;
+    r->results = graph_take(g, (size_t)count * sizeof *results);
+    if (r->results == NULL) return;
+    if (count > 0) memcpy(r->results, results, (size_t)count * sizeof *results);
+    r->result_count = count;
+}
+
+static bool append(graph *g, region *r, node *n) {
+    node **nodes = graph_grow(g, r->nodes, r->count, &r->room, sizeof(node *));
+    if (nodes == NULL) return false;
+    r->nodes = nodes;
+    nodes[r->count++] = n;
+    return true;
+}
+
+node *node_new(graph *g, region *r, node_kind kind, int n, const var *in, int m) {
+    if (g->failed || r == NULL) return NULL;
+    node *made = graph_take(g, sizeof *made);
+    var *vars = graph_take(g, (size_t)(n + m) * sizeof *vars);
+    if (made == NULL || vars == NULL || !append(g, r, made)) return NULL;
+    *made = (node){.kind = (uint8_t)kind, .n = n, .m = m, .in = vars, .out = vars + n};
+    if (n > 0) memcpy(vars, in, (size_t)n * sizeof *vars);
+    for (int i = 0; i < m; i++) made->out[i] = VAR_NONE;
+    return made;
+}
+
+void node_out(graph *g, region *r, node *n, int i, var v) {
+    if (g->failed || n == NULL || v == VAR_NONE) return;
+    n->out[i] = v;
+    graph_at(g, v)->maker = n;
+    graph_at(g, v)->home = r;
+}
+
+static op_attrs *copy_attrs(graph *g, const op_attrs *attrs) {
+    op_attrs *own = graph_take(g, sizeof *own);
+    if (own == NULL) return NULL;
+    *own = attrs != NULL ? *attrs : (op_attrs){0};
+    own->stays = false;
+    return own;
+}
+
+enum { OPERANDS_MOST = ARITY_MANY };
+
+/* The result's type, and the operands' literal ones put into attrs. */
+static bool infer(graph *g, op_id op, op_attrs *attrs, int n, const var *in, span where, op_type *out) {
+    op_type types[OPERANDS_MOST];
+    op_fault fault;
+    for (int k = 0; k < n; k++) types[k] = *graph_type(g, in[k]);
+    uint8_t class = op_table[op].class;
+    for (int k = 0; k < n && k < (int)COUNT_OF(attrs->ones); k++) {
+        bool target = k == 1 && (class == CLASS_RESHAPE || class == CLASS_BROADCAST);
+        if (!target) attrs->ones[k] = graph_ones(&types[k]);
+    }
+    if (op_result_type(op, attrs, types, n, g->algebra, out, &fault)) return true;
+    char why[ERROR_TEXT];
+    snprintf(why, sizeof why, "%s", fault.expects);
+    graph_refuse(g, ERROR_K0703, where, NULL, "`%s` cannot be written here: its operands do not fit (%s)",
+                 op_table[op].name, why);
+    return false;
+}
+
+var graph_op(graph *g, region *r, op_id op, const op_attrs *attrs, int n, const var *in, span where) {
+    if (graph_bad(g) || r == NULL) return VAR_NONE;
+    for (int k = 0; k < n; k++) {
+        if (in[k] < 0) return VAR_NONE;
+    }
+    op_attrs *own = copy_attrs(g, attrs);
+    op_type type;
+    if (own == NULL || n > OPERANDS_MOST || !infer(g, op, own, n, in, where, &type)) return VAR_NONE;
+    node *made = node_new(g, r, NODE_OP, n, in, 1);
+    var out = graph_var_new(g, &type, NULL);
+    if (made == NULL) return VAR_NONE;
+    made->op = (uint16_t)op;
+    made->attrs = own;
+    made->where = where;
+    node_out(g, r, made, 0, out);
+    graph_note_dims(g, out);
+    return out;
+}
+
+var graph_number(graph *g, region *r, value number) {
+    op_type type = {.dtype = number.dtype};
+    node *made = node_new(g, r, NODE_NUMBER, 0, NULL, 1);
+    var out = graph_var_new(g, &type, NULL);
+    if (made == NULL) return VAR_NONE;
+    made->constant = number;
+    node_out(g, r, made, 0, out);
+    return out;
+}
+
+var graph_size(graph *g, region *r, int64_t dim, dtype t) {
+    op_type type = {.dtype = (uint8_t)t};
+    op_attrs attrs = {.dtype = (uint8_t)t, .rank = 1, .dims = {dim}};
+    node *made = node_new(g, r, NODE_SIZE, 0, NULL, 1);
+    var out = graph_var_new(g, &type, NULL);
+    if (made == NULL || (made->attrs = copy_attrs(g, &attrs)) == NULL) return VAR_NONE;
+    node_out(g, r, made, 0, out);
+    return out;
+}
+
+/* ---- what a node reads ---- */
+
+static bool lo_is_dim(uint8_t class) { return class == CLASS_SLICE || class == CLASS_SLICE_ADD; }
+
+enum { SYMBOLS_MOST = 32 };
+
+static void each_witness(graph *g, int64_t dim, void (*visit)(void *self, const witness *w), void *self) {
+    int64_t symbols[SYMBOLS_MOST];
+    int count = dim < 0 ? g->algebra->symbols(g->algebra->self, dim, symbols, SYMBOLS_MOST) : 0;
+    for (int i = 0; i < count; i++) {
+        const witness *w = graph_witness_of(g, symbols[i]);
+        if (w != NULL && w->name == NULL) visit(self, w);
+    }
+}
+
+void node_each_witness(graph *g, const node *n, void (*visit)(void *self, const witness *w), void *self) {
+    if (n->attrs == NULL) return;
+    int dims = n->kind == NODE_SIZE ? 1 : MAX_RANK;
+    for (int i = 0; i < dims; i++) {
+        each_witness(g, n->attrs->dims[i], visit, self);
+        if (n->kind == NODE_OP && lo_is_dim(op_table[n->op].class)) each_witness(g, n->attrs->lo[i], visit, self);
+        if (n->hi != NULL) each_witness(g, n->hi[i], visit, self);
+    }
+}
+
+typedef struct use_visit {
+    void (*visit)(void *self, var v);
+    void *self;
+} use_visit;
+
+static void visit_witness(void *self, const witness *w) {
+    const use_visit *u = self;
+    u->visit(u->self, w->v);
+}
+
+void node_each_use(graph *g, const node *n, void (*visit)(void *self, var v), void *self) {
+    for (int i = 0; i < n->n; i++) visit(self, n->in[i]);
+    use_visit u = {visit, self};
+    node_each_witness(g, n, visit_witness, &u);
+}
+
+void node_substitute(graph *g, node *n, int count, const int64_t *from, const int64_t *to) {
+    if (n->attrs == NULL || count == 0) return;
+    const dim_algebra *a = g->algebra;
+    int64_t *hi = n->hi == NULL ? NULL : graph_take(g, MAX_RANK * sizeof *hi);
+    int dims = n->kind == NODE_SIZE ? 1 : MAX_RANK;
+    bool lo = n->kind == NODE_OP && lo_is_dim(op_table[n->op].class);
+    for (int i = 0; i < dims; i++) {
+        n->attrs->dims[i] = a->substitute(a->self, n->attrs->dims[i], count, from, to);
+        if (lo) n->attrs->lo[i] = a->substitute(a->self, n->attrs->lo[i], count, from, to);
+        if (hi != NULL) hi[i] = a->substitute(a->self, n->hi[i], count, from, to);
+    }
+    if (hi != NULL) n->hi = hi;
+}
