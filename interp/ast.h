@@ -53,6 +53,7 @@ struct type_expr {
     type_expr_kind kind;
     span at;
     dtype dt;
+    bool host;              /* TENSOR: its device is written */
     int count;
     expr **dims;            /* TENSOR: INT, NAME, BINARY + - *, UNKNOWN_DIM */
     type_expr **items;
@@ -78,6 +79,7 @@ typedef struct decorator_option {
     expr *value;            /* NULL when `is_auto` or `is_bytes` */
     bool is_auto, is_bytes;
     int64_t bytes;          /* 64MiB */
+    unsigned unit;          /* of `bytes`, as written: 10 KiB, 20 MiB, 30 GiB */
 } decorator_option;
 typedef struct decorator {
     const char *name;       /* "checkpoint", "vjp", "jvp" */
@@ -111,6 +113,15 @@ struct fn_decl {
     symbol *jvp;
 };
 
+/* ---- comments ---- */
+
+/* Lines that hold nothing else, in their order: each as written, from its `//` on; NULL for an empty line, of
+ * which there is one at most in a place, and none where a block or the program begins or ends. */
+typedef struct comments {
+    int count;
+    const char **lines;
+} comments;
+
 /* ---- items of a block ---- */
 typedef enum item_kind { ITEM_LET, ITEM_FN, ITEM_EXPR } item_kind;
 typedef struct item {
@@ -122,6 +133,8 @@ typedef struct item {
     bool semicolon;         /* EXPR: one ends it; an if, while, handle or fn may do without */
     fn_decl *fn;            /* FN */
     decorator *decorators;  /* LET: those before it (a @checkpoint is handed to the while by the checker) */
+    comments before;        /* above it, and those from inside it that no block in it holds */
+    const char *after;      /* the comment behind it on its last line, or NULL */
 } item;
 
 /* ---- expressions ---- */
@@ -252,6 +265,9 @@ struct expr {
             item *items;
             expr *tail;                 /* NULL: the block's value is () */
             bool braces;                /* written { }, not a chain of `let ... in` */
+            comments before_tail;
+            const char *after_tail;     /* as an item's `after`; a chain has none, nor any at its end */
+            comments at_end;            /* after everything else */
         } block;
         struct {
             type_expr *form;

@@ -174,6 +174,7 @@ static void skip_blanks(lexer *l, token *t) {
         if (ch == ' ' || ch == '\t' || ch == '\n' || ch == '\r') {
             l->position++;
         } else if (ch == '/' && byte_at(l, 1) == '/') {
+            t->commented = true;
             skip_line(l);
         } else if (ch == '/' && byte_at(l, 1) == '*') {
             skip_block_comment(l, t);

@@ -41,6 +41,7 @@ typedef struct token {
     token_kind kind;
     span at;
     bool first_on_line;     /* nothing but blanks before it on its line */
+    bool commented;         /* a comment stands between the last token and this one */
     uint64_t integer;       /* INT */
     span unit;              /* INT: letters directly after it, as in 64MiB */
     lex_fault fault;

@@ -25,7 +25,9 @@ static bool is_old_foreign_name(parser *p, span at) {
 }
 
 static void next_token(parser *p) {
+    uint32_t begin = p->lex.position;
     p->now = lexer_next(&p->lex);
+    if (p->now.commented) parse_gather_comments(p, begin);
     const lex_fault *fault = &p->now.fault;
     if (fault->kind == LEX_OK) return;
     if (fault->kind == LEX_NAME && is_old_foreign_name(p, fault->at)) return;
@@ -350,5 +352,6 @@ bool parse_program(program *prog, diagnostics *d) {
     next_token(&p);
     parse_top(&p);
     give_back(c, p.stack, p.room);
+    give_back(c, p.comments, p.comment_room * sizeof *p.comments);
     return d->errors == errors && c->err.code == ERROR_NONE;
 }

@@ -6,6 +6,7 @@
  *   parse_expr.c     operators, calls, literals
  *   parse_control.c  if, while, handle
  *   parse_type.c     types, dims, patterns
+ *   parse_comment.c  comments: gathered with the tokens, given to the items
  */
 #ifndef KINA_PARSE_H
 #define KINA_PARSE_H
@@ -33,6 +34,8 @@ typedef struct parser {
     int foreign_count;
     char *stack;            /* list elements until their number is known */
     size_t used, room;
+    span *comments;         /* those before `now` that no item has taken, in their order */
+    size_t comment_count, comment_room;
 } parser;
 
 /* ---- tokens ---- */
@@ -75,6 +78,22 @@ static inline bool parse_push_pointer(parser *p, const void *element) {
 /* The elements above `mark` as an array in the arena; NULL when there are none or no memory. */
 void *parse_take(parser *p, size_t mark, size_t bytes, int *count);
 void parse_stop(parser *p);
+
+/* ---- comments ---- */
+/* Where the items of a block stand with their comments. */
+typedef struct comment_place {
+    size_t edge;            /* comments before this one are an outer item's */
+    uint32_t last;          /* where the last item, comment or opening brace ended */
+    bool first;             /* nothing stands in the block yet */
+} comment_place;
+/* Gathers the comments between `begin` and `now`. */
+void parse_gather_comments(parser *p, uint32_t begin);
+/* For a block whose first token begins at `begin`. */
+comment_place parse_comments_from(const parser *p, uint32_t begin);
+/* Gives the item that was read from `begin` to p->end its comments; after NULL: the one behind it is left. */
+void parse_take_comments(parser *p, comment_place *at, uint32_t begin, comments *before, const char **after);
+/* What is left where the block ends, before `now`. */
+void parse_last_comments(parser *p, comment_place *at, comments *out);
 
 /* ---- rules ---- */
 expr *parse_new(parser *p, expr_kind kind, span at, span mark);

@@ -23,6 +23,7 @@ static bool parse_bytes(parser *p, decorator_option *o) {
             }
         } else {
             o->bytes = (int64_t)(p->now.integer << shift);
+            o->unit = shift;
         }
         parse_advance(p);
         return true;
@@ -258,23 +259,28 @@ static bool parse_let(parser *p, decorator *decorators, item *out) {
 static expr *parse_chain(parser *p, const item *first) {
     size_t mark = p->used;
     expr *block = parse_new(p, EXPR_BLOCK, first->at, first->at);
-    if (block == NULL || !parse_push(p, first, sizeof *first)) return NULL;
+    /* What stands before or inside the first let is the outer item's. */
+    comment_place place = {p->comment_count, p->end, true};
+    item next = *first;
+    if (block == NULL) return NULL;
     for (;;) {
         parse_advance(p);
+        parse_take_comments(p, &place, next.at.begin, &next.before, &next.after);
+        if (!parse_push(p, &next, sizeof next)) return NULL;
+        uint32_t begin = p->now.at.begin;
         decorator *decorators = parse_decorators(p);
         if (p->panic) return NULL;
         if (p->now.kind != TOKEN_LET) {
             block->u.block.tail = parse_statement(p, decorators);
+            parse_take_comments(p, &place, begin, &block->u.block.before_tail, NULL);
             break;
         }
-        item next;
         if (!parse_let(p, decorators, &next)) return NULL;
         if (p->now.kind != TOKEN_IN) {
             diag *e = parse_unexpected(p, "`in`");
             if (e != NULL) diag_add_help(p->d, e, "a `let` after `in` needs an `in` of its own");
             return NULL;
         }
-        if (!parse_push(p, &next, sizeof next)) return NULL;
     }
     if (block->u.block.tail == NULL) return NULL;
     block->u.block.items = parse_take(p, mark, sizeof(item), &block->u.block.count);
@@ -489,6 +495,7 @@ bool parse_items(parser *p, expr *block, const token *open) {
     token_kind close = top ? TOKEN_END : TOKEN_BRACE_CLOSE;
     size_t mark = p->used;
     int depth = p->depth, brackets = p->brackets;
+    comment_place place = parse_comments_from(p, open->at.end);
     bool good = true;
     while (p->now.kind != close && p->now.kind != TOKEN_END) {
         if (skip_stray(p, top)) {
@@ -510,14 +517,18 @@ bool parse_items(parser *p, expr *block, const token *open) {
             p->brackets = brackets;
             continue;
         }
+        parse_take_comments(p, &place, begin, &it.before, &it.after);
         if (tail) {
             block->u.block.tail = it.value;
+            block->u.block.before_tail = it.before;
+            block->u.block.after_tail = it.after;
             block->mark = it.value->mark;
         } else if (!parse_push(p, &it, sizeof it)) {
             return false;
         }
         if (p->brace_missing) break;
     }
+    parse_last_comments(p, &place, &block->u.block.at_end);
     block->u.block.items = parse_take(p, mark, sizeof(item), &block->u.block.count);
     if (top) return good && !p->panic;
     if (block->u.block.tail == NULL) block->mark = p->now.at;

@@ -227,6 +227,7 @@ static type_expr *parse_tensor_type(parser *p) {
         parse_advance(p);
         bool closes = p->now.kind == TOKEN_GREATER || p->now.kind == TOKEN_GREATER_EQUAL;
         if (!closes && !parse_device(p)) return NULL;
+        t->host = !closes;
         if (p->now.kind == TOKEN_COMMA) parse_advance(p);
     }
     if (!parse_close_angle(p, &open)) return NULL;

@@ -548,8 +548,8 @@ START_TEST(layout) {
     parse_text(&t, programs[5]);
     ck_assert_str_eq(
         parsed_print(&t),
-        "@vjp(bwd) fn f(x: F64) -> F64 { x }\n"
-        "@checkpoint(memory=64MiB, k=auto, slots=3) let r = while (i < n) [x: F64 = x0, i = 0] {\n"
+        "@vjp(bwd)\nfn f(x: F64) -> F64 { x }\n"
+        "@checkpoint(memory=64MiB, k=auto, slots=3)\nlet r = while (i < n) [x: F64 = x0, i = 0] {\n"
         "    if (x > 1.0) {\n"
         "        (x * 0.5, i + 1)\n"
         "    } else if (x > 0.5) {\n"
