@@ -187,8 +187,8 @@ PARTIAL(erfc) {
     return scaled(b, bell(b, s->in[0]), -1.12837916709551257390);
 }
 
-static term polygamma(builder *b, term x, int order) {
-    return b_perform(b, OP_polygamma, &(op_attrs){.axis = (uint8_t)order}, 1, &x);
+static term polygamma(builder *b, term x, int64_t order) {
+    return b_perform(b, OP_polygamma, &(op_attrs){.lo = {order}}, 1, &x);
 }
 
 PARTIAL(lgamma) {
@@ -200,7 +200,7 @@ PARTIAL(digamma) {
 }
 
 PARTIAL(polygamma) {
-    return polygamma(b, s->in[0], s->attrs->axis + 1);
+    return polygamma(b, s->in[0], s->attrs->lo[0] + 1);
 }
 
 /* ---- two operands ---- */

@@ -292,7 +292,7 @@ int check_builtin_argument(const builtin_use *use, const char *name);
 
 typedef enum param_role {
     ROLE_OPERAND, ROLE_INDICES, ROLE_KEY, ROLE_PARTS, ROLE_AXIS, ROLE_AXES, ROLE_FLAG, ROLE_SIZES, ROLE_SIZE,
-    ROLE_DTYPE, ROLE_LOWER, ROLE_WINDOW, ROLE_STRING, ROLE_REST, ROLE_INTEGER,
+    ROLE_DTYPE, ROLE_LOWER, ROLE_REVERSED, ROLE_WINDOW, ROLE_STRING, ROLE_REST, ROLE_INTEGER,
     ROLE_OWN,                   /* the builtin looks at it itself */
 } param_role;
 enum { BUILTIN_PARAMS = 8 };
@@ -320,6 +320,10 @@ typedef struct builtin_call {
     int asked;                  /* the element type that the context asks for */
     expect x;
 } builtin_call;
+
+/* ---- check_index.c ---- */
+/* slice and slice_add, whose operands are checked. */
+const type *check_slice(checker *c, builtin_call *b);
 
 /* ---- check_making.c ---- */
 bool check_sizes(checker *c, builtin_call *b, expr *list);

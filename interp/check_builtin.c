@@ -42,8 +42,10 @@ static param_role role_of(const builtin_param *p) {
         {"stride", ROLE_WINDOW}, {"padding", ROLE_WINDOW}, {"dilation", ROLE_WINDOW},
         {"groups", ROLE_WINDOW}, {"window", ROLE_WINDOW},
         {"k", ROLE_INTEGER},    {"shift", ROLE_INDICES},
+        {"by", ROLE_INTEGER},   {"order", ROLE_INTEGER},  {"reversed", ROLE_REVERSED},
         {"reps", ROLE_SIZES},   {"ids", ROLE_INDICES},    {"widths", ROLE_OWN},
-        {"parts", ROLE_OWN},
+        {"parts", ROLE_OWN},    {"starts", ROLE_OWN},     {"sizes", ROLE_OWN},
+        {"steps", ROLE_OWN},
     };
     if (p->name[0] == '(') return ROLE_PARTS;
     if (is_word(p, "k") && !p->optional) return ROLE_SIZE;
@@ -80,10 +82,15 @@ static literal_class op_literal_class(op_class class) {
     case CLASS_REDUCE_FLOAT:
     case CLASS_CUMULATE_FLOAT:
     case CLASS_ALONG:
+    case CLASS_SCAN:
     case CLASS_MATRIX:
+    case CLASS_MATRIX_PAIR:
     case CLASS_DETERMINANT:
     case CLASS_SOLVE:
-    case CLASS_CONV: return LITERAL_FLOAT;
+    case CLASS_CONV:
+    case CLASS_CONV_INPUT_GRAD:
+    case CLASS_CONV_WEIGHT_GRAD:
+    case CLASS_POOL_GRAD: return LITERAL_FLOAT;
     case CLASS_UNARY_NUMERIC:
     case CLASS_BINARY_NUMERIC:
     case CLASS_TERNARY_NUMERIC:
@@ -92,17 +99,22 @@ static literal_class op_literal_class(op_class class) {
     case CLASS_REDUCE_ONE:
     case CLASS_REDUCE_NONEMPTY:
     case CLASS_CUMULATE:
+    case CLASS_SHIFT:
     case CLASS_RESHAPE:
     case CLASS_PERMUTE:
     case CLASS_BROADCAST:
     case CLASS_EXPAND:
     case CLASS_SQUEEZE:
     case CLASS_CONCAT:
+    case CLASS_SLICE:
+    case CLASS_SLICE_ADD:
     case CLASS_TAKE:
     case CLASS_TAKE_ALONG:
     case CLASS_SCATTER:
     case CLASS_SCATTER_ALONG:
     case CLASS_MATMUL:
+    case CLASS_MATMUL_ADD:
+    case CLASS_FULL_LIKE:
     case CLASS_FULL: return LITERAL_INT;
     default: return LITERAL_NONE;
     }
@@ -405,9 +417,14 @@ static bool check_string(checker *c, const builtin_call *b, expr *e) {
 /* A written integer that is no axis: kept in lo[0]. */
 static bool check_number(checker *c, builtin_call *b, const builtin_param *p, expr *e) {
     char what[40];
+    int64_t *out = &b->use->attrs.lo[0];
     if (e == NULL) return true;
     snprintf(what, sizeof what, "`%.*s`", (int)p->length, p->name);
-    return check_static_integer(c, e, &b->use->attrs.lo[0], what);
+    if (!check_static_integer(c, e, out, what)) return false;
+    if (b->builtin != (int)OP_polygamma || (*out >= 1 && *out <= POLYGAMMA_MOST)) return true;
+    diag_error(c->d, ERROR_K0310, e->at, "`order` of `polygamma` is 1 to %d, not %lld",
+               POLYGAMMA_MOST, (long long)*out);
+    return false;
 }
 
 /* Which triangle is meant: the lower one unless said otherwise. */
@@ -429,6 +446,10 @@ static bool check_attributes(checker *c, builtin_call *b) {
         case ROLE_FLAG:
             if (e != NULL)
                 good = check_static_flag(c, e, &b->use->attrs.keepdims, "`keepdims`") && good;
+            break;
+        case ROLE_REVERSED:
+            if (e != NULL)
+                good = check_static_flag(c, e, &b->use->attrs.reversed, "`reversed`") && good;
             break;
         case ROLE_SIZES: good = check_sizes(c, b, e) && good; break;
         case ROLE_SIZE: good = check_size_alone(c, b, e) && good; break;
@@ -465,13 +486,21 @@ static int asked_of_operands(const builtin_call *b) {
     case CLASS_BINARY:
     case CLASS_REDUCE_FLOAT:
     case CLASS_CUMULATE_FLOAT:
+    case CLASS_SCAN:
     case CLASS_MATRIX:
+    case CLASS_MATRIX_PAIR:
     case CLASS_DETERMINANT:
     case CLASS_CONV:
+    case CLASS_CONV_INPUT_GRAD:
+    case CLASS_CONV_WEIGHT_GRAD:
     case CLASS_POOL:
+    case CLASS_POOL_GRAD:
     case CLASS_SOLVE:
     case CLASS_ALONG: return b->asked >= 0 && dtype_floating((dtype)b->asked) ? b->asked : DT_F32;
+    case CLASS_POOL_PLACE: return DT_F32;
     case CLASS_REDUCE_BOOL:
+    case CLASS_ORDER:
+    case CLASS_TOP_K:
     case CLASS_ARG_REDUCE: return NO_DTYPE;
     default: return b->asked;
     }
@@ -550,6 +579,11 @@ static const type *check_concat(checker *c, builtin_call *b) {
                        b->use->args, b->use->count);
 }
 
+static uint8_t last_axis(const builtin_call *b) {
+    int rank = b->operands[0]->type->tensor.rank;
+    return (uint8_t)(rank > 0 ? rank - 1 : 0);
+}
+
 static const type *check_op(checker *c, builtin_call *b) {
     bool good = check_operands(c, b);
     if (!good) {
@@ -563,6 +597,9 @@ static const type *check_op(checker *c, builtin_call *b) {
         }
         return &check_error_type;
     }
+    op_class class = (op_class)op_table[b->use->op].class;
+    if (class == CLASS_SLICE || class == CLASS_SLICE_ADD) return check_slice(c, b);
+    if (class == CLASS_TOP_K) b->use->attrs.axis = last_axis(b);
     if (!check_attributes(c, b)) return &check_error_type;
     if (b->operand_count == 1 && b->operands[0] != NULL) {
         if (b->use->op == OP_broadcast) broadcast_ones(b);

@@ -215,7 +215,7 @@ static const type *check_split(checker *c, builtin_call *b) {
     return split_type(c, b, (int)n, &size, true);
 }
 
-/* ---- diagonals and triangles ---- */
+/* ---- diagonals ---- */
 
 static int64_t least_dim(checker *c, const builtin_call *b, int64_t x, int64_t y) {
     if (dims_compare(c->dims, x, y) == DIM_SAME) return x;
@@ -241,11 +241,6 @@ static const type *check_trace(checker *c, const builtin_call *b) {
     if (first(b)->dtype == DT_Bool)
         return fault(c, b, FAULT_DTYPE, 0, "a floating or integer operand");
     return check_scalar((dtype)first(b)->dtype);
-}
-
-static const type *check_triangle(checker *c, const builtin_call *b) {
-    if (first(b)->rank < 2) return fault(c, b, FAULT_RANK, 0, "rank 2 or more");
-    return b->operands[0]->type;
 }
 
 static const type *check_embedding(checker *c, const builtin_call *b) {
@@ -292,7 +287,7 @@ const type *check_composite(checker *c, builtin_call *b) {
     case BUILTIN_cummax: return check_order(c, b, OP_arg_cummax);
     case BUILTIN_top_k: return check_top_k(c, b);
     case BUILTIN_tril:
-    case BUILTIN_triu: return check_triangle(c, b);
+    case BUILTIN_triu: return apply(c, b, OP_triangle);
     case BUILTIN_embedding: return check_embedding(c, b);
     default: return &check_error_type;
     }

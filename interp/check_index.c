@@ -1,5 +1,5 @@
-/* Subscripts: x[i, lo:hi:step]. Indices drop their axis, ranges keep it; what the text fixes is
- * held against the dim here, the rest when it runs. */
+/* Subscripts, x[i, lo:hi:step], and the calls slice and slice_add. Indices drop their axis, ranges keep it;
+ * what the text fixes is held against the dim here, the rest when it runs. */
 #include "interp/check.h"
 
 /* A subscript's number as far as the text gives it. */
@@ -134,4 +134,98 @@ const type *check_index(checker *c, expr *e, int asked) {
             check_single(c, s, in.dims[i], base);
     }
     return check_tensor_type(c, &out);
+}
+
+/* ---- slice and slice_add ---- */
+
+/* A list with one integer for each axis of x. */
+static bool is_axis_list(checker *c, const builtin_call *b, const expr *list, const char *what) {
+    int rank = b->operands[0]->type->tensor.rank;
+    if (list->kind == EXPR_LIST && list->u.list.count == rank) return true;
+    diag *d = diag_error(c->d, ERROR_K0214, list->at,
+                         "`%s` of `%s` is a written list with one integer for each axis of `x`", what,
+                         b->name);
+    diag_add_label(c->d, d, b->operands[0]->at, "`%s`", check_show(c, b->operands[0]->type));
+    return false;
+}
+
+/* What slice_add adds has x's element type and rank. */
+static bool fits_into(checker *c, const builtin_call *b) {
+    const op_type in[2] = {b->operands[0]->type->tensor, b->operands[1]->type->tensor};
+    op_fault f = {.kind = FAULT_NONE, .b = 1};
+    if (in[0].dtype == DT_Bool) {
+        f = (op_fault){.kind = FAULT_DTYPE, .expects = "a floating or integer operand"};
+    } else if (in[0].dtype != in[1].dtype) {
+        f.kind = FAULT_DTYPES;
+    } else if (in[0].rank != in[1].rank) {
+        f = (op_fault){.kind = FAULT_RANK, .a = 1, .b = 1, .expects = "operands of one rank"};
+    }
+    if (f.kind == FAULT_NONE) return true;
+    check_fault(c, b->name, b->e->u.call.callee->at, b->operands, in, 2, &f);
+    return false;
+}
+
+/* The entries of a list of integers into `use->size` from `from` on. */
+static void take_entries(checker *c, builtin_call *b, expr *list, int from) {
+    op_type t = {.dtype = DT_I64, .rank = 1, .dims = {list->u.list.count}};
+    list->type = check_tensor_type(c, &t);
+    for (int i = 0; i < list->u.list.count; i++) b->use->size[from + i] = list->u.list.items[i];
+}
+
+/* Where an axis begins and how it goes on, against the `count` entries that it is to have; -1 and less:
+ * not known. */
+static bool check_stretch(checker *c, const builtin_call *b, expr *start, expr *step, int64_t count,
+                          int64_t dim) {
+    bound lo, by = {.fixed = true, .value = 1};
+    bool good = check_bound(c, start, &lo);
+    if (step != NULL) good = check_bound(c, step, &by) && good;
+    if (!good) return false;
+    if (by.fixed && by.value == 0) {
+        diag_error(c->d, ERROR_K0304, step->at, "the step of a range cannot be 0");
+        return false;
+    }
+    if (!lo.fixed || !by.fixed || count < 0 || dim < 0) return true;
+    int64_t said = lo.value;
+    if (lo.value < 0) lo.value += dim;
+    if (op_slice_fits(lo.value, count, by.value, dim)) return true;
+    diag *d = diag_error(c->d, ERROR_K0304, start->at,
+                         "%lld entries from index %lld on are out of range for a dim of size %lld",
+                         (long long)count, (long long)said, (long long)dim);
+    diag_add_label(c->d, d, b->operands[0]->at, "`%s`", check_show(c, b->operands[0]->type));
+    return false;
+}
+
+/* The sizes of a slice: written, or those of what slice_add adds. */
+static bool sizes_of(checker *c, builtin_call *b, expr *sizes, op_type *part) {
+    unsigned errors = c->d->errors;
+    for (int i = 0; sizes != NULL && i < part->rank; i++)
+        part->dims[i] = check_size(c, sizes->u.list.items[i]);
+    for (int i = 0; sizes == NULL && i < part->rank; i++)
+        part->dims[i] = b->operands[1]->type->tensor.dims[i];
+    return c->d->errors == errors;
+}
+
+const type *check_slice(checker *c, builtin_call *b) {
+    builtin_use *use = b->use;
+    const op_type *x = &b->operands[0]->type->tensor;
+    bool adds = use->op == OP_slice_add;
+    expr *starts = use->args[adds ? 2 : 1], *sizes = adds ? NULL : use->args[2], *steps = use->args[3];
+    op_type part = *x;
+    if (adds && !fits_into(c, b)) return &check_error_type;
+    if (!is_axis_list(c, b, starts, "starts") || (!adds && !is_axis_list(c, b, sizes, "sizes")) ||
+        (steps != NULL && !is_axis_list(c, b, steps, "steps")))
+        return &check_error_type;
+    use->sizes = x->rank * (1 + !adds + (steps != NULL));
+    use->size = ARENA_ARRAY(c->a, expr *, use->sizes);
+    if (use->size == NULL) return c->failed = true, &check_error_type;
+    take_entries(c, b, starts, 0);
+    if (!adds) take_entries(c, b, sizes, x->rank);
+    if (steps != NULL) take_entries(c, b, steps, x->rank * (1 + !adds));
+    bool good = sizes_of(c, b, sizes, &part);
+    for (int i = 0; i < x->rank; i++) {
+        expr *step = steps != NULL ? steps->u.list.items[i] : NULL;
+        good = check_stretch(c, b, starts->u.list.items[i], step, part.dims[i], x->dims[i]) && good;
+    }
+    if (!good) return &check_error_type;
+    return adds ? b->operands[0]->type : check_tensor_type(c, &part);
 }

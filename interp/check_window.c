@@ -16,8 +16,17 @@ static int64_t *place(op_attrs *attrs, const builtin_param *p) {
     return is(p, "groups") ? attrs->lo + 2 : attrs->step + 2;
 }
 
+/* The gradients of a convolution have as many as their operands. */
 static int spatial_axes(const builtin_call *b, const builtin_param *p) {
-    return b->builtin == (int)OP_conv1d || is(p, "groups") ? 1 : 2;
+    op_class class = (op_class)op_table[b->builtin].class;
+    bool grad = class == CLASS_CONV_INPUT_GRAD || class == CLASS_CONV_WEIGHT_GRAD;
+    bool one = b->builtin == (int)OP_conv1d || (grad && b->operands[0]->type->tensor.rank == 3);
+    return one || is(p, "groups") ? 1 : 2;
+}
+
+static bool pools(const builtin_call *b) {
+    op_class class = (op_class)op_table[b->builtin].class;
+    return class == CLASS_POOL || class == CLASS_POOL_PLACE || class == CLASS_POOL_GRAD;
 }
 
 static bool one_number(checker *c, const builtin_call *b, const builtin_param *p, expr *e,
@@ -57,11 +66,10 @@ bool check_window(checker *c, builtin_call *b, const builtin_param *p, expr *e) 
     op_attrs *attrs = &b->use->attrs;
     int64_t *out = place(attrs, p);
     int count = spatial_axes(b, p);
-    bool pools = op_table[b->builtin].class == CLASS_POOL;
     bool good = e == NULL || numbers(c, b, p, e, count, out);
     for (int i = 0; i < count && e == NULL; i++)
-        out[i] = is(p, "padding") ? 0 : pools ? attrs->step[2 + i] : 1;
-    for (int i = 0; i < count && good && pools && is(p, "padding") && e != NULL; i++) {
+        out[i] = is(p, "padding") ? 0 : pools(b) ? attrs->step[2 + i] : 1;
+    for (int i = 0; i < count && good && pools(b) && is(p, "padding") && e != NULL; i++) {
         if (2 * out[i] <= attrs->step[2 + i]) continue;
         diag_error(c->d, ERROR_K0310, e->at, "`padding` of `%s` is at most half of the window",
                    b->name);

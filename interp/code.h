@@ -20,7 +20,7 @@ typedef enum code_kind {
     CODE_TUPLE,
     CODE_PROJECT,
     CODE_REVERSE, CODE_FORWARD,
-    CODE_INDEX,
+    CODE_INDEX,                 /* x[i, lo:hi:step], slice, slice_add */
     CODE_CHECK,
     CODE_DIM,                   /* a dim name as a number */
     CODE_EXTENT,                /* + - * of sizes, where an overflow is an error */
@@ -78,10 +78,11 @@ typedef struct trip_count {
     code *limit;
 } trip_count;
 
-/* One axis of an index expression. A missing bound is NULL. */
+/* One axis of an index expression. A missing bound is NULL; of a stretch, not its end but its count is
+ * given, or is what `added` has. */
 typedef struct index_axis {
-    bool range;
-    code *lo, *hi, *step;
+    bool range, stretch;
+    code *lo, *hi, *step, *count;
 } index_axis;
 
 /* What the text says of a value's dims: per axis a slot that takes the size, or what it must equal. */
@@ -158,9 +159,10 @@ struct code {
         } handle;
         struct {
             code *base;
+            code *added;        /* slice_add: what is added to the entries; else NULL */
             int count;
             index_axis *axes;
-            op_attrs *attrs;    /* what is fixed: ones[0] */
+            op_attrs *attrs;    /* what is fixed: ones */
         } index;
         struct {
             const builtin_use *use; /* which builtin, and what the text fixes */

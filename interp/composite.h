@@ -36,7 +36,6 @@ term composite_pad(composite *m);
 term composite_diagonal(builder *b, term x);
 term composite_diag(composite *m);
 term composite_trace(composite *m);
-term composite_triangle(composite *m, bool lower);
 /* The parts as a tuple; out of as many terms as a program likes. */
 bool composite_split(evaluator *ev, const code *n, const value *x, const int64_t *size,
                      value *out) MUST_CHECK;

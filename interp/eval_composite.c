@@ -124,8 +124,6 @@ static term one_result(composite *m) {
     case BUILTIN_pad: return composite_pad(m);
     case BUILTIN_diag: return composite_diag(m);
     case BUILTIN_trace: return composite_trace(m);
-    case BUILTIN_tril: return composite_triangle(m, true);
-    case BUILTIN_triu: return composite_triangle(m, false);
     default: return TERM_NONE;
     }
 }

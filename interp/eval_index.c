@@ -1,4 +1,5 @@
-/* Indexing: subscripts, static or not, become the attributes of a slice. */
+/* Indexing: subscripts, static or not, become the attributes of a slice, of which slice_add adds to the
+ * entries. */
 #include "interp/eval.h"
 
 #include "runtime/door.h"
@@ -67,7 +68,36 @@ static bool one_range(slicing *s, const index_axis *a, op_attrs *attrs) {
     return true;
 }
 
-static bool subscripts(evaluator *ev, value *frame, const code *n, const value *base, op_attrs *attrs) {
+/* So many entries from lo on; `added` is what is added to them, or NULL. */
+static bool one_stretch(slicing *s, const index_axis *a, const value *added, op_attrs *attrs) {
+    int64_t lo, by, count = added != NULL ? value_dims(added)[s->axis] : 0;
+    if (!bound(s, a->lo, 0, &lo) || !step_of(s, a, &by)) return false;
+    if (a->count != NULL) {
+        value v;
+        if (!eval(s->ev, s->frame, a->count, &v)) return false;
+        count = value_as_int(&v);
+        if (count < 0)
+            return error_set(&s->ev->c->err, ERROR_K0511, a->count->where,
+                             "a size cannot be negative: %lld", (long long)count);
+    }
+    if (!op_slice_fits(lo, count, by, s->size))
+        return error_set(&s->ev->c->err, ERROR_K0503, s->where,
+                         "%lld entries from index %lld on in steps of %lld are out of range for axis %d of "
+                         "size %lld",
+                         (long long)count, (long long)lo, (long long)by, s->axis, (long long)s->size);
+    attrs->lo[s->axis] = count == 0 ? 0 : lo;
+    attrs->dims[s->axis] = count;
+    attrs->step[s->axis] = by;
+    return true;
+}
+
+static bool one_axis(slicing *s, const index_axis *a, const value *added, op_attrs *attrs) {
+    if (a->stretch) return one_stretch(s, a, added, attrs);
+    return a->range ? one_range(s, a, attrs) : one_index(s, a, attrs);
+}
+
+static bool subscripts(evaluator *ev, value *frame, const code *n, const value *base, const value *added,
+                       op_attrs *attrs) {
     for (int axis = 0; axis < value_rank(base); axis++) {
         slicing s = {.ev = ev, .frame = frame, .where = n->where, .axis = axis, .size = value_dims(base)[axis]};
         if (axis >= n->u.index.count) {
@@ -75,22 +105,30 @@ static bool subscripts(evaluator *ev, value *frame, const code *n, const value *
             attrs->step[axis] = 1;
             continue;
         }
-        const index_axis *a = &n->u.index.axes[axis];
-        if (!(a->range ? one_range(&s, a, attrs) : one_index(&s, a, attrs))) return false;
+        if (!one_axis(&s, &n->u.index.axes[axis], added, attrs)) return false;
     }
     return true;
 }
 
 bool eval_index(evaluator *ev, value *frame, const code *n, value *out) {
-    value base;
-    if (!eval(ev, frame, n->u.index.base, &base)) return false;
+    code *operands[2] = {n->u.index.base, n->u.index.added};
+    int count = n->u.index.added != NULL ? 2 : 1;
+    value in[2];
+    if (!eval_args(ev, frame, operands, count, in)) return false;
     op_attrs attrs = *n->u.index.attrs;
-    attrs.rank = (uint8_t)value_rank(&base);
-    bool ok = subscripts(ev, frame, n, &base, &attrs);
+    attrs.rank = (uint8_t)value_rank(&in[0]);
+    bool ok = subscripts(ev, frame, n, &in[0], count == 2 ? &in[1] : NULL, &attrs);
     if (ok) {
-        op_call call = {.op = OP_slice, .n = 1, .attrs = &attrs, .in = &base, .where = n->where};
+        op_call call = {
+            .op = count == 2 ? OP_slice_add : OP_slice,
+            .n = (uint8_t)count,
+            .spent = 255,
+            .attrs = &attrs,
+            .in = in,
+            .where = n->where,
+        };
         ok = door_perform(ev->c, &call, out);
     }
-    value_release(ev->c, base);
+    values_release(ev->c, in, count);
     return ok;
 }

@@ -147,7 +147,7 @@ term composite_pad(composite *m) {
     return t;
 }
 
-/* ---- diagonals and triangles ---- */
+/* ---- diagonals ---- */
 
 /* Of the last two axes: every (columns + 1)-th entry of the rows laid end to end. */
 term composite_diagonal(builder *b, term x) {
@@ -177,27 +177,6 @@ term composite_diag(composite *m) {
 term composite_trace(composite *m) {
     builder *b = composite_builder(m);
     return b_sum(b, composite_diagonal(b, m->in[0]), 1, false);
-}
-
-static term count_up(builder *b, int64_t n) {
-    op_attrs attrs = {.dims = {n}, .dtype = DT_I64};
-    return b_perform(b, OP_arange, &attrs, 0, NULL);
-}
-
-/* Kept where column <= row + k (lower) or column >= row + k (upper). */
-term composite_triangle(composite *m, bool lower) {
-    builder *b = composite_builder(m);
-    term x = m->in[0];
-    if (!b_alive(b, 1, &x)) return TERM_NONE;
-    const op_type *t = b->type(b, x);
-    int64_t rows = t->dims[t->rank - 2], columns = t->dims[t->rank - 1], k = m->attrs->lo[0];
-    /* A diagonal further out leaves all or nothing just as well. */
-    if (k < -rows) k = -rows;
-    if (k > columns) k = columns;
-    term row = b_expand(b, count_up(b, rows), 1);
-    row = b_add(b, row, b_number(b, row, (double)k));
-    term mask = b_binary(b, lower ? OP_le : OP_ge, count_up(b, columns), row);
-    return b_where(b, mask, x, b_number(b, x, 0.0));
 }
 
 /* ---- split ---- */

@@ -21,6 +21,18 @@ static bool all_numbers(int n, const type *const *types) {
     return true;
 }
 
+/* Literal ones of a result whose dims the attributes give. */
+static void set_result_ones(op_id op, op_attrs *attrs, const type *result) {
+    switch ((op_class)op_table[op].class) {
+    case CLASS_BROADCAST:
+    case CLASS_RESHAPE:
+    case CLASS_POOL_GRAD: attrs->ones[1] = ones_of(result); return;
+    case CLASS_CONV_INPUT_GRAD:
+    case CLASS_CONV_WEIGHT_GRAD: attrs->ones[2] = ones_of(result); return;
+    default: return;
+    }
+}
+
 code *op_node(fn_scope *s, op_id op, const op_attrs *attrs, int n, code **args, const type *const *types,
               const type *result, span where) {
     code *node = code_new(s, CODE_OP, where);
@@ -36,7 +48,7 @@ code *op_node(fn_scope *s, op_id op, const op_attrs *attrs, int n, code **args, 
     if (attrs != NULL) *own = *attrs;
     own->stays = true;
     for (int i = 0; i < n && i < 3; i++) own->ones[i] = ones_of(types[i]);
-    if (op == OP_broadcast || op == OP_reshape) own->ones[1] = ones_of(result);
+    set_result_ones(op, own, result);
     node->u.op.attrs = own;
     return node;
 }
@@ -101,6 +113,7 @@ int builtin_operands(const builtin_use *use, expr **out) {
         switch ((op_class)op_table[use->op].class) {
         case CLASS_CONCAT: break;
         case CLASS_FULL: first = 1, count = 1; break;
+        case CLASS_UNARY: first = use->op == OP_polygamma, count = 1; break;
         default: count = op_table[use->op].arity; break;
         }
     } else {
@@ -162,6 +175,29 @@ static code *lower_prod(fn_scope *s, const expr *e, code *arg, const type *t) {
     return arg;
 }
 
+/* The sizes are the starts, for slice the counts, and the steps where they are given. */
+static code *lower_slice(fn_scope *s, const expr *e, code **args, code **sizes) {
+    const builtin_use *use = e->u.call.builtin;
+    bool adds = use->op == OP_slice_add;
+    code *n = code_new(s, CODE_INDEX, e->at);
+    op_attrs *attrs = LOWER_ARRAY(s->l, op_attrs, 1);
+    int rank = use->args[0]->type->tensor.rank;
+    index_axis *axes = LOWER_ARRAY(s->l, index_axis, rank);
+    if (n == NULL || attrs == NULL || axes == NULL) return NULL;
+    n->u.index.base = args[0];
+    n->u.index.added = adds ? args[1] : NULL;
+    n->u.index.count = rank;
+    n->u.index.axes = axes;
+    n->u.index.attrs = attrs;
+    for (int k = 0; k < 1 + adds; k++) attrs->ones[k] = ones_of(use->args[k]->type);
+    for (int i = 0, steps = (2 - adds) * rank; i < rank; i++) {
+        axes[i] = (index_axis){.range = true, .stretch = true, .lo = sizes[i]};
+        if (!adds) axes[i].count = sizes[rank + i];
+        if (use->sizes > steps) axes[i].step = sizes[steps + i];
+    }
+    return n;
+}
+
 static code *lower_op_use(fn_scope *s, const expr *e, code **args, code **sizes) {
     const builtin_use *use = e->u.call.builtin;
     int room = use->count > 4 ? use->count : 4;
@@ -171,6 +207,7 @@ static code *lower_op_use(fn_scope *s, const expr *e, code **args, code **sizes)
     int n = builtin_operands(use, operands);
     for (int i = 0; i < n; i++) types[i] = operands[i]->type;
     if (use->op == OP_prod) return lower_prod(s, e, args[0], types[0]);
+    if (use->op == OP_slice || use->op == OP_slice_add) return lower_slice(s, e, args, sizes);
     if (use->op == OP_concat) return concat_node(s, use->attrs.axis, n, args, types, e->type, e->at);
     code *node = op_node(s, use->op, &use->attrs, n, args, types, e->type, e->at);
     set_sizes(s, node, use, sizes);
@@ -228,6 +265,12 @@ static code *lower_outer(fn_scope *s, const expr *e, code **args) {
     args[0] = expand(s, args[0], &types[0], 1, e->at);
     args[1] = expand(s, args[1], &types[1], 0, e->at);
     return op_node(s, OP_mul, NULL, 2, args, types, e->type, e->at);
+}
+
+static code *lower_triangle(fn_scope *s, const expr *e, code *arg) {
+    const builtin_use *use = e->u.call.builtin;
+    op_attrs attrs = {.lo = {use->attrs.lo[0]}, .reversed = use->builtin == BUILTIN_triu};
+    return op_on(s, OP_triangle, &attrs, arg, use->args[0]->type, e->at);
 }
 
 /* take(table, ids) */
@@ -364,9 +407,9 @@ code *lower_builtin_with(fn_scope *s, const expr *e, code **args, code **sizes) 
     case BUILTIN_top_k:
     case BUILTIN_cummax:
     case BUILTIN_diag:
-    case BUILTIN_trace:
+    case BUILTIN_trace: return lower_composite(s, e, args, sizes);
     case BUILTIN_tril:
-    case BUILTIN_triu: return lower_composite(s, e, args, sizes);
+    case BUILTIN_triu: return lower_triangle(s, e, args[0]);
     case BUILTIN_embedding: return lower_embedding(s, e, args);
     case BUILTIN_COUNT: break;
     }

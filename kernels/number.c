@@ -136,7 +136,7 @@ static value number_where(const value *in, const op_attrs *attrs) {
         return value_##P((T)special_digamma((double)in[0].as.P));                                  \
     }                                                                                              \
     static value P##_number_polygamma(const value *in, const op_attrs *attrs) {                    \
-        return value_##P((T)special_polygamma(attrs->axis, (double)in[0].as.P));                   \
+        return value_##P((T)special_polygamma((int)attrs->lo[0], (double)in[0].as.P));                   \
     }
 #define FUNCTION_NUMBERS(P, T, F, L)                                                               \
     PLAIN_FUNCTIONS(PLAIN, P, L)                                                                   \

@@ -63,10 +63,12 @@ static long double polygamma_positive(int n, long double x) {
     return scale * sum;
 }
 
+enum { COT_MOST = 256 };    /* the highest derivative that there is room for */
+
 /* The n-th derivative of cot at pi*x, by its polynomial in the cotangent: d/dx cot = -(1 + cot^2).
  */
 static long double cot_derivative(int n, long double x) {
-    long double p[260] = {0}, next[260];
+    long double p[COT_MOST + 4] = {0}, next[COT_MOST + 4];
     p[1] = 1.0L;
     for (int k = 0; k < n; k++) {
         for (int i = 0; i <= k + 2; i++) {
@@ -83,6 +85,7 @@ static long double cot_derivative(int n, long double x) {
 
 double special_polygamma(int n, double x) {
     if (x != x) return x;
+    if (n > COT_MOST) return (double)NAN;
     if (x > 0.0) {
         if (x == (double)INFINITY) return 0.0;
         return (double)polygamma_positive(n, (long double)x);

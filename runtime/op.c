@@ -30,6 +30,14 @@ const op_info op_table[OP_COUNT] = {
 #undef OP
 };
 
+bool op_slice_fits(int64_t lo, int64_t count, int64_t step, int64_t size) {
+    if (count <= 0) return count == 0;
+    if (lo < 0 || lo >= size || step == 0) return false;
+    uint64_t stride = step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
+    uint64_t room = (uint64_t)(step < 0 ? lo : size - 1 - lo);
+    return (uint64_t)(count - 1) <= room / stride;
+}
+
 op_id op_find(const char *surface, size_t length) {
     if (length == 0) return OP_COUNT;
     for (int i = 0; i < OP_COUNT; i++) {

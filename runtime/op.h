@@ -16,7 +16,7 @@ typedef enum op_id {
 } op_id;
 
 typedef enum op_class {
-    CLASS_UNARY,            /* float -> same */
+    CLASS_UNARY,            /* float -> same; polygamma: attr lo[0], its order */
     CLASS_UNARY_NUMERIC,    /* float or integer -> same */
     CLASS_UNARY_BOOL,
     CLASS_CAST,             /* attr dtype */
@@ -155,6 +155,11 @@ typedef struct op_fault {
  * result takes the more definite one. Never looks at elements; K0503-style index checks are the kernel's. */
 bool op_result_type(op_id op, const op_attrs *attrs, const op_type *in, int n, const dim_algebra *algebra,
                     op_type *out, op_fault *fault) MUST_CHECK;
+
+enum { POLYGAMMA_MOST = 100 };  /* its highest order in programs */
+
+/* Whether `count` places from lo on in steps of `step` lie within an axis of a size. */
+bool op_slice_fits(int64_t lo, int64_t count, int64_t step, int64_t size);
 
 /* One sentence without codes: "shapes [2, 3] and [4] differ in the last dim: 3 and 4". In a run only. */
 void op_fault_describe(op_id op, const op_type *in, int n, const op_fault *fault, char *out, size_t room);

@@ -551,8 +551,7 @@ static bool rule_determinant(const rule *r) {
 
 static bool rule_triangle(const rule *r) {
     same_as(r, 0);
-    return want(r, 0, WANT_NUMERIC) &&
-           (r->in[0].rank >= 2 || fail(r, FAULT_RANK, 0, "rank 2 or more"));
+    return r->in[0].rank >= 2 || fail(r, FAULT_RANK, 0, "rank 2 or more");
 }
 
 /* The inverse of a square matrix has its type, so that the result is that of a product. */

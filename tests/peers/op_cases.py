@@ -453,3 +453,93 @@ CASES["indexing"] = [
     Case("x[y, 1]", lambda x, y: x[int(y), 1], draw(3, 4), i32(2)), Case("x[1, 2] * x[0, 0]", lambda x: x[1, 2] * x[0, 0], draw(3, 4)),
     Case("x[-3:-1]", lambda x: x[-3:-1], draw(5)), Case("x[3:0:-2]", lambda x: torch.flip(x[1:4], (0,))[::2], draw(5)),
 ]
+
+
+# ---- what gradients are made of ----
+
+def adjoint(f, shape, d):
+    """What f's gradient is at a tensor of this shape for the cotangent d, where f is linear."""
+    x = torch.zeros(shape, dtype=d.dtype, requires_grad=True)
+    return torch.autograd.grad(f(x), x, d, create_graph=True)[0]
+
+
+def moved(x, by, axis):
+    """The entries of x moved along an axis, zeros coming in."""
+    n = x.shape[axis]
+    count = min(abs(by), n)
+    zeros = torch.zeros_like(x.narrow(axis, 0, count))
+    if by >= 0:
+        return torch.cat((zeros, x.narrow(axis, 0, n - count)), axis)
+    return torch.cat((x.narrow(axis, count, n - count), zeros), axis)
+
+
+def recurrence(a, b, axis, reversed_):
+    places = range(a.shape[axis])
+    rows, last = {}, torch.zeros_like(b.narrow(axis, 0, 1))
+    for j in reversed(places) if reversed_ else places:
+        last = rows[j] = a.narrow(axis, j, 1) * last + b.narrow(axis, j, 1)
+    return torch.cat([rows[j] for j in places], axis)
+
+
+def cofactors(a):
+    return torch.linalg.det(a)[..., None, None] * torch.linalg.inv(a).transpose(-1, -2)
+
+
+def cofactor_slope(a, h):
+    y = torch.linalg.inv(a)
+    trace = torch.diagonal(y @ h, dim1=-2, dim2=-1).sum(-1)[..., None, None]
+    return torch.linalg.det(a)[..., None, None] * (trace * y - y @ h @ y).transpose(-1, -2)
+
+
+def slice_added(x, y, places):
+    out = x.clone()
+    out[places] = out[places] + y
+    return out
+
+
+CASES.update({
+    "polygamma": [Case(f"polygamma({n}, x)", lambda x, n=n: gamma.Derivative.apply(x, n + 1), draw(*s, lo=0.3, hi=6.0))
+                  for n in (1, 3) for s in ((2, 3), (), (0,))],
+    "full_like": [Case("full_like(x, y)", lambda x, y: y * torch.ones_like(x), draw(2, 3), draw()),
+                  Case("full_like(x, 2.5)", lambda x: torch.full_like(x, 2.5), draw(0, 2)),
+                  Case("full_like(x, y)", lambda x, y: y * torch.ones(2, dtype=F64), i64([1, 2]), draw())],
+    "arg_top_k": [Case("arg_top_k(x, 3)", lambda x: torch.topk(x, 3).indices, draw(3, 5)),
+                  Case("arg_top_k(x, k=0)", lambda x: i64([]), draw(2))],
+    "arg_cummax": along("arg_cummax", lambda x, a: torch.cummax(x, a).indices),
+    "shift": [Case(f"shift(x, {by}, {axis})", lambda x, n=by, a=axis: moved(x, n, a), draw(3, 4))
+              for by in (0, 1, -2, 9, -9) for axis in (0, 1)] + [
+        Case("shift(x, by=1, axis=-1)", lambda x: moved(x, 1, 0), i32([1, 2, 3])), Case("shift(x, 1, 0)", lambda x: moved(x, 1, 0), draw(0, 2))],
+    "scan_linear": [Case(f"scan_linear(x, y, {axis}{word})", lambda x, y, a=axis, r=bool(word): recurrence(x, y, a, r), draw(3, 4), draw(3, 4))
+                    for axis in (0, -1) for word in ("", ", reversed=true")],
+    "slice": [Case("slice(x, [1, 0], [2, 3])", lambda x: x[1:3, 0:3], draw(3, 4)),
+              Case("slice(x, [-1, 0], [3, 2], steps=[-1, 3])", lambda x: torch.flip(x, (0,))[:, ::3], draw(3, 4)),
+              Case("slice(x, [y], [2])", lambda x, y: x[int(y):int(y) + 2], draw(5), i64(3)),
+              Case("slice(x, starts=[1], sizes=[y])", lambda x, y: x[1:1 + int(y)], draw(5), i32(0)),
+              Case("slice(x, [], [])", lambda x: x, draw()), Case("slice(x, [1], [2])", lambda x: x[1:3], i32([4, 5, 6]))],
+    "slice_add": [Case("slice_add(x, y, [1, 0])", lambda x, y: slice_added(x, y, (slice(1, 3), slice(0, 3))), draw(3, 4), draw(2, 3)),
+                  Case("slice_add(x, y, [0, 1], [2, 2])", lambda x, y: slice_added(x, y, (slice(0, 3, 2), slice(1, 4, 2))), draw(3, 4), draw(2, 2)),
+                  Case("slice_add(x, y, [-1], steps=[-2])", lambda x, y: slice_added(x, torch.flip(y, (0,)), (slice(0, 5, 2),)), draw(5), draw(3)),
+                  Case("slice_add(x, y, [z])", lambda x, y, z: slice_added(x, y, (slice(int(z), int(z) + 2),)), draw(5), draw(2), i32(3)),
+                  Case("slice_add(x, y, [9])", lambda x, y: x + 0.0 * y.sum(), draw(3), draw(0))],
+    "matmul_add": [Case("matmul_add(x, y, z)", lambda x, y, z: x + y @ z, draw(*s), draw(*t), draw(*u)) for s, t, u in [
+        ((2, 4), (2, 3), (3, 4)), ((2, 3, 5), (2, 3, 4), (2, 4, 5)), ((2, 3, 5), (1, 3, 4), (2, 4, 5)), ((2, 2), (2, 0), (0, 2))]],
+    "cofactor": [Case("cofactor(x)", cofactors, regular(*s)) for s in [(3, 3), (2, 2, 2), (1, 1)]],
+    "cofactor_slope": [Case("cofactor_slope(x, y)", cofactor_slope, regular(*s), draw(*s)) for s in [(3, 3), (2, 2, 2)]],
+    "conv_input_grad": [
+        Case("conv_input_grad(x, y, [2, 3, 7])", lambda d, w: adjoint(lambda x: E.conv1d(x, w), (2, 3, 7), d), draw(2, 4, 5), draw(4, 3, 3)),
+        Case("conv_input_grad(x, w=y, dims=[1, 4, 6, 5], stride=[2, 1], padding=[1, 0], groups=2)",
+             lambda d, w: adjoint(lambda x: E.conv2d(x, w, None, (2, 1), (1, 0), 1, 2), (1, 4, 6, 5), d), draw(1, 2, 3, 4), draw(2, 2, 3, 2))],
+    "conv_weight_grad": [
+        Case("conv_weight_grad(x, y, [4, 3, 3])", lambda x, d: adjoint(lambda w: E.conv1d(x, w), (4, 3, 3), d), draw(2, 3, 7), draw(2, 4, 5)),
+        Case("conv_weight_grad(x, d=y, dims=[2, 3, 2, 2], dilation=2, padding=1)",
+             lambda x, d: adjoint(lambda w: E.conv2d(x, w, None, 1, 1, 2), (2, 3, 2, 2), d), draw(1, 3, 5, 4), draw(1, 2, 5, 4))],
+    "max_pool_place": [
+        Case("max_pool_place(x, 2)", lambda x: E.max_pool2d(x, 2, return_indices=True)[1], draw(2, 3, 6, 5)),
+        Case("max_pool_place(x, [3, 2], stride=[2, 1], padding=1)", lambda x: E.max_pool2d(x, (3, 2), (2, 1), 1, return_indices=True)[1], draw(1, 2, 7, 6))],
+    "avg_pool_grad": [
+        Case("avg_pool_grad(x, [2, 3, 6, 5], 2)", lambda d: adjoint(lambda x: E.avg_pool2d(x, 2), (2, 3, 6, 5), d), draw(2, 3, 3, 2)),
+        Case("avg_pool_grad(x, [1, 1, 5, 4], window=[3, 2], stride=2, padding=1)",
+             lambda d: adjoint(lambda x: E.avg_pool2d(x, (3, 2), 2, 1), (1, 1, 5, 4), d), draw(1, 1, 3, 3))],
+})
+CASES["cumsum"] += [Case("cumsum(x, axis=0, reversed=true)", lambda x: torch.flip(torch.cumsum(torch.flip(x, (0,)), 0), (0,)), draw(3, 4)),
+                    Case("cumsum(x, -1, true)", lambda x: i32([2, -1, -5]), i32([3, 4, -5]))]

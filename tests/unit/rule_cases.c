@@ -100,7 +100,7 @@ typedef struct walk {
 
 static void walk_domain(const walk *w, const domain *d, const shapes *s, size_t count, int n) {
     for (size_t i = 0; i < count; i++) {
-        rule_case rc = {.op = d->op, .n = n, .attrs = {.axis = d->order}};
+        rule_case rc = {.op = d->op, .n = n, .attrs = {.lo = {d->order}}};
         for (int k = 0; k < n; k++)
             rc.in[k] = (operand_spec){.shape = s[i].shape[k],
                                       .low = d->in[k].low,
