@@ -27,6 +27,8 @@ typedef struct reverse_scope {
     uint32_t body;              /* the first record behind the parameters' own */
     uint8_t bit;
     bool alone;                 /* no other handler outside: scalar records, records freed in the sweep */
+    bool strong_zero;           /* 0 times anything is 0 in every product of a rule; the caller sets it
+                                   after reverse_enter */
 } reverse_scope;
 
 /* Puts the handler on the stack. The scope lives in the caller's frame until left or abandoned. */

@@ -23,10 +23,24 @@ static op_attrs own_attrs(const op_attrs *attrs) {
     return own;
 }
 
+/* The ops for which a strong zero is an attribute. */
+static bool adds_products(op_id op) {
+    switch ((op_class)op_table[op].class) {
+    case CLASS_SCAN:
+    case CLASS_MATMUL:
+    case CLASS_MATMUL_ADD:
+    case CLASS_CONV:
+    case CLASS_CONV_INPUT_GRAD:
+    case CLASS_CONV_WEIGHT_GRAD: return true;
+    default: return false;
+    }
+}
+
 term b_perform(builder *b, op_id op, const op_attrs *attrs, int n, const term *in) {
     if (!b_alive(b, n, in)) return TERM_NONE;
     op_attrs full = own_attrs(attrs);
     for (int k = 0; k < n && k < (int)COUNT_OF(full.ones); k++) full.ones[k] = b->ones(b, in[k]);
+    full.strong_zero = b->strong_zero && adds_products(op);
     return b->op(b, op, &full, n, in);
 }
 
@@ -41,6 +55,7 @@ void b_contribute_into(builder *b, const rule_site *s, int k, op_id op, const op
     full.ones[0] = k < (int)COUNT_OF(full.ones) ? s->attrs->ones[k] : 0;
     for (int i = 0; i < n && i + 1 < (int)COUNT_OF(full.ones); i++)
         full.ones[i + 1] = b->ones(b, rest[i]);
+    full.strong_zero = b->strong_zero && adds_products(op);
     b->contribute_into(b, k, op, &full, n, rest);
 }
 

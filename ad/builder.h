@@ -25,6 +25,8 @@ enum {
 struct builder {
     context *c;
     bool failed;
+    bool strong_zero;           /* 0 times anything is 0 in whatever rules multiply, by strong_mul or by
+                                   the attribute of that name */
     /* Performs or writes op; the result is a new term. */
     term (*op)(builder *b, op_id op, const op_attrs *attrs, int n, const term *in);
     /* A literal of dtype t. */
@@ -98,7 +100,10 @@ term b_unbroadcast(builder *b, const rule_site *s, int k, term t);
 
 static inline term b_add(builder *b, term x, term y) { return b_binary(b, OP_add, x, y); }
 static inline term b_sub(builder *b, term x, term y) { return b_binary(b, OP_sub, x, y); }
-static inline term b_mul(builder *b, term x, term y) { return b_binary(b, OP_mul, x, y); }
+/* Every product that a rule forms is this one. */
+static inline term b_mul(builder *b, term x, term y) {
+    return b_binary(b, b->strong_zero ? OP_strong_mul : OP_mul, x, y);
+}
 static inline term b_div(builder *b, term x, term y) { return b_binary(b, OP_div, x, y); }
 static inline term b_neg(builder *b, term x) { return b_unary(b, OP_neg, x); }
 

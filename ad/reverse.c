@@ -11,6 +11,7 @@
 static bool note_scalar(context *c, reverse_scope *s, const op_call *call, uint8_t handlers, value *out) {
     performer p;
     performer_init(&p, c);
+    p.b.strong_zero = s->strong_zero;
     p.at = s->h.outer;
     p.where = call->where;
     term in[3];

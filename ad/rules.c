@@ -27,6 +27,11 @@ const op_rules rule_table[OP_COUNT] = {
 
 static const op_attrs no_attrs;
 
+/* A product in which 0 times anything is 0 has derivatives of that kind, whichever handler takes them. */
+static bool is_strong(op_id op, const op_attrs *attrs) {
+    return op == OP_strong_mul || attrs->strong_zero;
+}
+
 /* ---- contributions ---- */
 
 /* A factor times a partial, without a multiplication where the partial is 1 or -1: the bits are the
@@ -49,11 +54,14 @@ static void vjp_partial(builder *b, const rule_site *s, partial_rule partial) {
 void rules_vjp(builder *b, op_id op, const rule_site *s) {
     const op_rules *rules = &rule_table[op];
     rule_site site = *s;
+    bool strong = b->strong_zero;
     if (site.attrs == NULL) site.attrs = &no_attrs;
+    b->strong_zero = strong || is_strong(op, site.attrs);
     if (rules->partial != NULL)
         vjp_partial(b, &site, rules->partial);
     else if (rules->vjp != NULL)
         rules->vjp(b, &site);
+    b->strong_zero = strong;
 }
 
 /* ---- tangents ---- */
@@ -72,11 +80,14 @@ term rules_jvp(builder *b, op_id op, const rule_site *s) {
     const op_rules *rules = &rule_table[op];
     rule_site site = *s;
     term t = TERM_NONE;
+    bool strong = b->strong_zero;
     if (site.attrs == NULL) site.attrs = &no_attrs;
+    b->strong_zero = strong || is_strong(op, site.attrs);
     if (rules->partial != NULL)
         t = jvp_partial(b, &site, rules->partial);
     else if (rules->jvp != NULL)
         t = rules->jvp(b, &site);
+    b->strong_zero = strong;
     if (t == TERM_NONE || b->failed) return TERM_NONE;
     return b_broadcast(b, t, &s->out_type, s->out_ones);
 }

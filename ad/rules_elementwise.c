@@ -281,6 +281,22 @@ PARTIAL(minimum) {
     return taken(b, OP_lt, s->in[k], s->in[1 - k]);
 }
 
+/* b_mul is strong where this op's rule is asked for. */
+void vjp_strong_mul(builder *b, const rule_site *s) {
+    for (int k = 0; k < 2; k++)
+        if (s->wants[k]) b_contribute(b, k, b_unbroadcast(b, s, k, b_mul(b, s->d, s->in[1 - k])));
+}
+
+term jvp_strong_mul(builder *b, const rule_site *s) {
+    term sum = TERM_NONE;
+    for (int k = 0; k < 2; k++) {
+        if (s->tangent[k] == TERM_NONE) continue;
+        term t = b_mul(b, s->tangent[k], s->in[1 - k]);
+        sum = sum == TERM_NONE ? t : b_add(b, sum, t);
+    }
+    return sum;
+}
+
 /* ---- three operands ---- */
 
 /* At a bound the slope is x's; a bound has it where x lies strictly beyond. */

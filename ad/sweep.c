@@ -6,6 +6,7 @@
 
 #include "ad/checkpoint_state.h"
 #include "ad/custom.h"
+#include "kernels/scalar.h"
 
 /* ---- adjoints ---- */
 
@@ -64,7 +65,7 @@ static bool accumulate_into(sweep *s, uint32_t index, op_id op, const op_attrs *
     value *slot = sweep_adjoint(s, index);
     value sum;
     if (slot->kind == VALUE_NONE && op == OP_matmul_add) {
-        op_attrs product = {0};
+        op_attrs product = {.strong_zero = attrs != NULL && attrs->strong_zero};
         if (attrs != NULL) memcpy(product.ones, attrs->ones + 1, 2);
         return perform(s, OP_matmul, &product, n, rest, 0, slot);
     }
@@ -168,14 +169,15 @@ static bool sweep_op(sweep *s, const record *r, const value *d) {
 }
 
 static bool sweep_scalar(sweep *s, const record *r, const value *d) {
+    bool strong = s->scope->strong_zero;
     for (int k = 0; k < r->n; k++) {
         if (!sweep_wants(s, r->in[k])) continue;
         value v = *d;
         v.index = 0;
         if (d->dtype == DT_F64) {
-            v.as.f64 = d->as.f64 * r->u.partial[k];
+            v.as.f64 = (strong ? f64_strong_mul : f64_mul)(d->as.f64, r->u.partial[k]);
         } else {
-            v.as.f32 = d->as.f32 * (float)r->u.partial[k];
+            v.as.f32 = (strong ? f32_strong_mul : f32_mul)(d->as.f32, (float)r->u.partial[k]);
         }
         value *slot = sweep_adjoint(s, r->in[k]);
         if (slot->kind == VALUE_NONE) {
@@ -353,6 +355,7 @@ bool sweep_run(context *c, reverse_scope *scope, const value *primal, const valu
         .dead_from = UINT32_MAX,
     };
     performer_init(&s.p, c);
+    s.p.b.strong_zero = scope->strong_zero;
     s.p.at = scope->h.outer;
     s.p.where = where;
     s.p.sink = sink;

@@ -255,6 +255,7 @@ struct expr {
             expr **wrt;                 /* the differentiated ones of the call's arguments, in the order
                                            of the parameters */
             int wrt_count;
+            bool strong_zero;           /* reverse: 0 times anything is 0 in every rule */
             expr *seed;                 /* NULL: ones */
             expr **tangents;            /* forward: one for each floating parameter */
             int tangent_count;

@@ -292,7 +292,7 @@ int check_builtin_argument(const builtin_use *use, const char *name);
 
 typedef enum param_role {
     ROLE_OPERAND, ROLE_INDICES, ROLE_KEY, ROLE_PARTS, ROLE_AXIS, ROLE_AXES, ROLE_FLAG, ROLE_SIZES, ROLE_SIZE,
-    ROLE_DTYPE, ROLE_LOWER, ROLE_REVERSED, ROLE_WINDOW, ROLE_STRING, ROLE_REST, ROLE_INTEGER,
+    ROLE_DTYPE, ROLE_LOWER, ROLE_REVERSED, ROLE_STRONG, ROLE_WINDOW, ROLE_STRING, ROLE_REST, ROLE_INTEGER,
     ROLE_OWN,                   /* the builtin looks at it itself */
 } param_role;
 enum { BUILTIN_PARAMS = 8 };

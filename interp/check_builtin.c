@@ -43,6 +43,7 @@ static param_role role_of(const builtin_param *p) {
         {"groups", ROLE_WINDOW}, {"window", ROLE_WINDOW},
         {"k", ROLE_INTEGER},    {"shift", ROLE_INDICES},
         {"by", ROLE_INTEGER},   {"order", ROLE_INTEGER},  {"reversed", ROLE_REVERSED},
+        {"strong_zero", ROLE_STRONG},
         {"reps", ROLE_SIZES},   {"ids", ROLE_INDICES},    {"widths", ROLE_OWN},
         {"parts", ROLE_OWN},    {"starts", ROLE_OWN},     {"sizes", ROLE_OWN},
         {"steps", ROLE_OWN},
@@ -450,6 +451,10 @@ static bool check_attributes(checker *c, builtin_call *b) {
         case ROLE_REVERSED:
             if (e != NULL)
                 good = check_static_flag(c, e, &b->use->attrs.reversed, "`reversed`") && good;
+            break;
+        case ROLE_STRONG:
+            if (e != NULL)
+                good = check_static_flag(c, e, &b->use->attrs.strong_zero, "`strong_zero`") && good;
             break;
         case ROLE_SIZES: good = check_sizes(c, b, e) && good; break;
         case ROLE_SIZE: good = check_size_alone(c, b, e) && good; break;

@@ -115,7 +115,7 @@ static void check_against(checker *c, expr *e, const type *wanted, const char *w
 }
 
 typedef struct reverse_options {
-    const argument *seed, *wrt;
+    const argument *seed, *wrt, *strong_zero;
 } reverse_options;
 
 /* Which option is which; those that are none are reported. */
@@ -123,7 +123,7 @@ static void sort_options(checker *c, const expr *e, reverse_options *out) {
     const struct {
         const char *name;
         const argument **place;
-    } known[] = {{"seed", &out->seed}, {"wrt", &out->wrt}};
+    } known[] = {{"seed", &out->seed}, {"wrt", &out->wrt}, {"strong_zero", &out->strong_zero}};
     for (int i = 0; i < e->u.handle.count; i++) {
         const argument *o = &e->u.handle.options[i];
         size_t at = 0;
@@ -134,7 +134,8 @@ static void sort_options(checker *c, const expr *e, reverse_options *out) {
                                       : diag_error(c->d, ERROR_K0210, o->name_at,
                                                    "`reverseMode` has no option `%s`", o->name);
             diag_add_help(c->d, d,
-                          "`seed = s` gives the cotangent of the primal, `wrt = (w, b)` chooses parameters");
+                          "its options are `seed = s`, the cotangent of the primal, `wrt = (w, b)`, the parameters to "
+                          "differentiate, and `strong_zero = true`");
             check_expr(c, o->value, expect_one);
         } else if (*known[at].place != NULL) {
             diag_error(c->d, ERROR_K0210, o->name_at, "`%s` is given twice", o->name);
@@ -175,6 +176,8 @@ static bool check_reverse(checker *c, expr *e, const type *primal, actives *a) {
     good = good && find_actives(c, e->u.handle.call, chosen, a);
     e->u.handle.seed = o.seed != NULL ? o.seed->value : NULL;
     if (o.seed != NULL) check_against(c, o.seed->value, primal, "the seed, a cotangent of the primal,");
+    if (o.strong_zero != NULL)
+        good = check_static_flag(c, o.strong_zero->value, &e->u.handle.strong_zero, "`strong_zero`") && good;
     return good;
 }
 

@@ -153,6 +153,7 @@ struct code {
             int count;
             code **args;
             bool *floating;     /* which parameters are differentiated */
+            bool strong_zero;   /* REVERSE */
             code *seed;         /* REVERSE; NULL: ones */
             code **tangents;    /* FORWARD: one for each floating parameter */
             bool outermost_main;    /* the main expression's own handle: an outside seed applies */

@@ -318,6 +318,7 @@ static bool reverse_run(handling *h, const value *seed) {
         values_release(ev->c, h->args, n->u.handle.count);
         return false;
     }
+    scope.strong_zero = n->u.handle.strong_zero;
     int made = 0;
     bool ok = true;
     for (int i = 0; i < n->u.handle.count && ok; i++) {

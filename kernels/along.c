@@ -7,6 +7,7 @@
 
 #include "kernels/family.h"
 #include "kernels/loop.h"
+#include "kernels/scalar.h"
 #include "runtime/threads.h"
 
 enum { PARALLEL_ENTRIES = 1 << 14 };
@@ -295,17 +296,19 @@ bool along_shift_perform(context *c, const op_call *call, value *out) {
 }
 
 /* One outer slab; the first entry in the scan's direction is b's. */
-#define SCAN(name, T)                                                                              \
+#define SCAN(name, T, MUL)                                                                         \
     static void name(const T *a, const T *b, T *out, int64_t n, int64_t inner, bool reversed) {    \
         for (int64_t j = 0; j < n; j++) {                                                          \
             int64_t at = (reversed ? n - 1 - j : j) * inner;                                       \
             int64_t before = at + (reversed ? inner : -inner);                                     \
             for (int64_t i = 0; i < inner; i++)                                                    \
-                out[at + i] = j == 0 ? b[at + i] : a[at + i] * out[before + i] + b[at + i];        \
+                out[at + i] = j == 0 ? b[at + i] : MUL(a[at + i], out[before + i]) + b[at + i];    \
         }                                                                                          \
     }
-SCAN(scan_f32, float)
-SCAN(scan_f64, double)
+SCAN(scan_f32, float, f32_mul)
+SCAN(scan_f64, double, f64_mul)
+SCAN(strong_scan_f32, float, f32_strong_mul)
+SCAN(strong_scan_f64, double, f64_strong_mul)
 
 bool along_scan_perform(context *c, const op_call *call, value *out) {
     op_type type;
@@ -320,12 +323,13 @@ bool along_scan_perform(context *c, const op_call *call, value *out) {
     if (good) {
         split_at(&x, axis, &outer, &inner);
         int64_t n = x.dims[axis], slab = n * inner;
+        bool strong = call->attrs->strong_zero;
         for (int64_t o = 0; o < outer && slab > 0; o++) {
             if (x.t == DT_F32)
-                scan_f32((const float *)a->data + o * slab, (const float *)b->data + o * slab,
+                (strong ? strong_scan_f32 : scan_f32)((const float *)a->data + o * slab, (const float *)b->data + o * slab,
                          (float *)r.data + o * slab, n, inner, call->attrs->reversed);
             else
-                scan_f64((const double *)a->data + o * slab, (const double *)b->data + o * slab,
+                (strong ? strong_scan_f64 : scan_f64)((const double *)a->data + o * slab, (const double *)b->data + o * slab,
                          (double *)r.data + o * slab, n, inner, call->attrs->reversed);
         }
         *out = r.v;

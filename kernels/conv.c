@@ -9,6 +9,7 @@
 
 #include "kernels/blas.h"
 #include "kernels/family.h"
+#include "kernels/strong.h"
 #include "runtime/tensor.h"
 #include "runtime/threads.h"
 
@@ -27,6 +28,7 @@ typedef struct axis {
 typedef struct conv {
     dtype t;
     size_t element;
+    bool strong; /* 0 times infinity or NaN is 0, which the loops in order alone know of */
     const blas *blas;
     /* x [n, groups * c, ...], w [groups * o, c, ...], y [n, groups * o, ...]; one is the result. */
     char *x, *w, *y;
@@ -246,12 +248,12 @@ static void weight_unit(const conv *v, int64_t unit, char *room) {
                             filter = filter * v->a[1].window + kw;                                 \
                             for (int64_t j = l.from; j < l.to; j++) {                              \
                                 int64_t at = from + l.at + j * v->a[1].stride;                     \
-                                if (class == CLASS_CONV)                                           \
-                                    sum[to + j] += (W)x[at] * (W)w[filter];                        \
-                                else if (class == CLASS_CONV_INPUT_GRAD)                           \
-                                    sum[at] += (W)y[to + j] * (W)w[filter];                        \
-                                else                                                               \
-                                    sum[filter] += (W)y[to + j] * (W)x[at];                        \
+                                W a = class == CLASS_CONV ? (W)x[at] : (W)y[to + j];               \
+                                W b = class == CLASS_CONV_WEIGHT_GRAD ? (W)x[at] : (W)w[filter];   \
+                                int64_t place = class == CLASS_CONV              ? to + j          \
+                                                : class == CLASS_CONV_INPUT_GRAD ? at              \
+                                                                                 : filter;         \
+                                sum[place] += v->strong && (a == (W)0 || b == (W)0) ? (W)0 : a * b;\
                             }                                                                      \
                         }                                                                          \
     }
@@ -415,6 +417,7 @@ static bool open_blas(context *c, const op_call *call, conv *v) {
 static bool compute(context *c, const op_call *call, op_class class, tensor *const *in, result *r) {
     const int64_t *made = r->v.as.t->dims;
     conv v = {.t = (dtype)in[0]->dtype, .element = dtype_size((dtype)in[0]->dtype)};
+    v.strong = strong_matters(call, 0);
     int spatial = in[0]->rank - 2;
     bool output = class == CLASS_CONV, input = class == CLASS_CONV_INPUT_GRAD;
     v.x = input ? r->data : in[0]->data;
@@ -425,7 +428,6 @@ static bool compute(context *c, const op_call *call, op_class class, tensor *con
     if (r->size == 0) return true;
     memset(r->data, 0, (size_t)r->size * v.element);
     if (work_of(&v) == 0) return true;
-    if (c->numerics == NUMERICS_REFERENCE) return run_reference(c, &v, class, r);
     if (c->numerics == NUMERICS_COMPILED) {
         if (v.t == DT_F32)
             compiled_f32(&v, class, r->data);
@@ -433,6 +435,7 @@ static bool compute(context *c, const op_call *call, op_class class, tensor *con
             compiled_f64(&v, class, r->data);
         return true;
     }
+    if (c->numerics == NUMERICS_REFERENCE || v.strong) return run_reference(c, &v, class, r);
     return open_blas(c, call, &v) && run_blas(c, &v, class, r);
 }
 

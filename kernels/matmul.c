@@ -9,6 +9,7 @@
 #include "kernels/blas.h"
 #include "kernels/family.h"
 #include "kernels/loop.h"
+#include "kernels/strong.h"
 #include "runtime/threads.h"
 
 enum {
@@ -24,7 +25,7 @@ static const int64_t split_from[] = {1LL << 22, 1LL << 28, 1LL << 34};
 /* Products of a batch go to a task together until they have this many multiplications. */
 static const int64_t task_product = 1LL << 19;
 
-typedef enum path { PATH_LOOP, PATH_GEMV, PATH_GEMM, PATH_REFERENCE } path;
+typedef enum path { PATH_LOOP, PATH_GEMV, PATH_GEMM, PATH_IN_ORDER } path;
 
 /* A matrix in elements: strides from row to row and from column to column. */
 typedef struct matrix {
@@ -40,7 +41,9 @@ typedef struct products {
     matrix a, b; /* of the first batch entry */
     char *out;
     int64_t m, n, k;
-    bool add; /* out holds the accumulator */
+    bool add;    /* out holds the accumulator */
+    bool strong; /* 0 times infinity or NaN is 0, which PATH_IN_ORDER alone knows of */
+    bool wide;   /* PATH_IN_ORDER: sums in a wider type */
     int batch_rank;
     int64_t batch_dims[MAX_RANK], batch_a[MAX_RANK], batch_b[MAX_RANK];
     int64_t batches, parts, per_task;
@@ -70,20 +73,24 @@ static void loop_product(const products *p, matrix a, matrix b, char *out, int64
     lines_now()->product[p->t](&q);
 }
 
-#define REFERENCE(name, T, W)                                                                      \
+#define IN_ORDER(name, T, W)                                                                       \
     static void name(const products *p, matrix a, matrix b, char *out) {                           \
         const T *x = (const T *)(const void *)a.data, *y = (const T *)(const void *)b.data;        \
         T *c = (T *)(void *)out;                                                                   \
         for (int64_t i = 0; i < p->m; i++)                                                         \
             for (int64_t j = 0; j < p->n; j++, c++) {                                              \
                 W sum = p->add ? (W)*c : (W)0;                                                     \
-                for (int64_t k = 0; k < p->k; k++)                                                 \
-                    sum += (W)x[i * a.row + k * a.column] * (W)y[k * b.row + j * b.column];        \
+                for (int64_t k = 0; k < p->k; k++) {                                               \
+                    W u = (W)x[i * a.row + k * a.column], v = (W)y[k * b.row + j * b.column];      \
+                    sum += p->strong && (u == (W)0 || v == (W)0) ? (W)0 : u * v;                   \
+                }                                                                                  \
                 *c = (T)sum;                                                                       \
             }                                                                                      \
     }
-REFERENCE(reference_f32, float, double)
-REFERENCE(reference_f64, double, long double)
+IN_ORDER(narrow_f32, float, float)
+IN_ORDER(narrow_f64, double, double)
+IN_ORDER(wide_f32, float, double)
+IN_ORDER(wide_f64, double, long double)
 
 /* How BLAS is told of a matrix of these dims: as it is when its rows are contiguous, transposed
  * when its columns are. False when neither. */
@@ -160,11 +167,11 @@ static void one_product(const products *p, matrix a, matrix b, char *out, int64_
             gemv(p, turned, n, p->k, a.data, a.column, out);
         }
         break;
-    case PATH_REFERENCE:
+    case PATH_IN_ORDER:
         if (p->t == DT_F32)
-            reference_f32(p, a, b, out);
+            (p->wide ? wide_f32 : narrow_f32)(p, a, b, out);
         else
-            reference_f64(p, a, b, out);
+            (p->wide ? wide_f64 : narrow_f64)(p, a, b, out);
         break;
     }
 }
@@ -198,10 +205,11 @@ static bool at_most(int64_t m, int64_t n, int64_t k, int64_t limit) {
 }
 
 static void choose_path(const context *c, products *p) {
-    if (!dtype_floating(p->t) || c->numerics == NUMERICS_COMPILED) {
+    p->wide = c->numerics != NUMERICS_COMPILED;
+    if (p->strong || (dtype_floating(p->t) && c->numerics == NUMERICS_REFERENCE)) {
+        p->path = PATH_IN_ORDER;
+    } else if (!dtype_floating(p->t) || c->numerics == NUMERICS_COMPILED) {
         p->path = PATH_LOOP;
-    } else if (c->numerics == NUMERICS_REFERENCE) {
-        p->path = PATH_REFERENCE;
     } else if (p->k == 1 || at_most(p->m, p->n, p->k, SMALL_PRODUCT) || p->m > INT_MAX ||
                p->n > INT_MAX || p->k > INT_MAX) {
         p->path = PATH_LOOP;
@@ -343,6 +351,7 @@ bool matmul_perform(context *c, const op_call *call, value *out) {
     op_type type;
     result r;
     products p = {.add = call->op == OP_matmul_add};
+    p.strong = strong_matters(call, p.add ? 1 : 0);
     tensor *made[2] = {NULL, NULL};
     if (!result_type(c, call, &type)) return false;
     bool good = set_operands(c, call, p.add ? 1 : 0, &p, made) && open_blas(c, call, &p) &&

@@ -40,6 +40,7 @@
 #define FLOAT_NUMBERS(P)                                                                           \
     FLOAT_UNARY_OPS(UNARY, P, P)                                                                   \
     NUMERIC_BINARY_OPS(BINARY, P, P)                                                               \
+    BINARY(strong_mul, P, P)                                                                       \
     BINARY(div, P, P)                                                                              \
     BINARY(mod, P, P)                                                                              \
     ORDER_OPS(COMPARE, P, P)                                                                       \
@@ -159,6 +160,7 @@ FUNCTION_NUMBERS(f64, double, , d)
     FLOAT_UNARY_OPS(ENTRY, P, D)                                                                   \
     NUMERIC_BINARY_OPS(ENTRY, P, D)                                                                \
     COMMON_ENTRIES(P, D)                                                                           \
+    ENTRY(strong_mul, P, D)                                                                        \
     ENTRY(div, P, D)                                                                               \
     ENTRY(mod, P, D)                                                                               \
     PLAIN_FUNCTIONS(FUNCTION_ENTRY, P, D)                                                          \

@@ -51,6 +51,10 @@
     static inline T P##_mul(T x, T y) {                                                            \
         return x * y;                                                                              \
     }                                                                                              \
+    static inline T P##_strong_mul(T x, T y) {                                                     \
+        T r = x * y;                                                                               \
+        return (r != r) & ((x == (T)0) | (y == (T)0)) ? (T)0 : r;                                  \
+    }                                                                                              \
     static inline T P##_div(T x, T y) {                                                            \
         return x / y;                                                                              \
     }                                                                                              \

@@ -92,6 +92,8 @@ typedef struct op_attrs {
     uint8_t drop;
     bool keepdims;
     bool reversed;          /* scan: from the last entry down */
+    bool strong_zero;       /* products that are added up (matrix products, convolutions, scans): 0 times
+                             * infinity or NaN is 0; elementwise that is strong_mul */
     uint8_t rank;           /* how many of dims count */
     uint8_t perm[MAX_RANK];
     int64_t dims[MAX_RANK];

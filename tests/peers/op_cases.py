@@ -192,6 +192,7 @@ CASES = {
     "add": binary("x + y", torch.add, more=[Case("x + y", torch.add, i32([2147483647, 1]), i32([1, 2]))]),
     "sub": binary("x - y", torch.sub),
     "mul": binary("x * y", torch.mul, more=[Case("x * y", torch.mul, i64([2, 3]), i64(-4))]),
+    "strong_mul": binary("strong_mul(x, y)", torch.mul),
     "div": binary("x / y", torch.div, 0.3, 2.0, more=[
         Case("x / y", lambda x, y: torch.div(x, y, rounding_mode="trunc"), i32([7, -7, 7]), i32([2, 2, -2]))]),
     "rem": [Case("x % y", torch.fmod, i32([7, -7, 7, -7]), i32([2, 2, -2, -2])), Case("x % y", torch.fmod, i64(9), i64(4))],

@@ -41,6 +41,7 @@ static const domain binary[] = {
     {OP_add, {{-2, 2, false}, {-2, 2, false}}, 0},
     {OP_sub, {{-2, 2, false}, {-2, 2, false}}, 0},
     {OP_mul, {{-2, 2, false}, {-2, 2, false}}, 0},
+    {OP_strong_mul, {{-2, 2, false}, {-2, 2, false}}, 0},
     {OP_div, {{-2, 2, false}, {0.5, 2, true}}, 0},
     {OP_mod, {{2.1, 2.3, false}, {0.9, 1.0, false}}, 0},
     {OP_mod, {{-2.3, -2.1, false}, {0.9, 1.0, false}}, 0},
