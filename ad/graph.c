@@ -63,7 +63,7 @@ var graph_var_new(graph *g, const op_type *type, const char *name) {
     return add_var(g, (graph_var){.type = *type, .name = name, .derivative_of = VAR_NONE});
 }
 
-var graph_tape_var(graph *g, const tape_element *element, const char *name) {
+var graph_tape_var(graph *g, tape_element *element, const char *name) {
     return add_var(g, (graph_var){.tape = element, .name = name, .derivative_of = VAR_NONE});
 }
 
@@ -110,18 +110,6 @@ region *region_new(graph *g, region *outer, node *holder) {
     return r;
 }
 
-var region_param(graph *g, region *r, var v) {
-    if (g->failed || r == NULL || v == VAR_NONE) return VAR_NONE;
-    var *grown = graph_take(g, (size_t)(r->param_count + 1) * sizeof *grown);
-    if (grown == NULL) return VAR_NONE;
-    if (r->param_count > 0) memcpy(grown, r->params, (size_t)r->param_count * sizeof *grown);
-    grown[r->param_count++] = v;
-    r->params = grown;
-    graph_at(g, v)->home = r;
-    graph_at(g, v)->maker = NULL;
-    return v;
-}
-
 void region_results(graph *g, region *r, int count, const var *results) {
     if (g->failed || r == NULL) return;
     r->results = graph_take(g, (size_t)count * sizeof *results);
@@ -130,19 +118,89 @@ void region_results(graph *g, region *r, int count, const var *results) {
     r->result_count = count;
 }
 
-static bool append(graph *g, region *r, node *n) {
+/* A list one longer. */
+static var *longer(graph *g, const var *list, int count, var last) {
+    var *grown = graph_take(g, (size_t)(count + 1) * sizeof *grown);
+    if (grown == NULL) return NULL;
+    if (count > 0) memcpy(grown, list, (size_t)count * sizeof *grown);
+    grown[count] = last;
+    return grown;
+}
+
+var region_param(graph *g, region *r, var v) {
+    if (g->failed || r == NULL || v == VAR_NONE) return VAR_NONE;
+    var *params = longer(g, r->params, r->param_count, v);
+    if (params == NULL) return VAR_NONE;
+    r->params = params;
+    r->param_count++;
+    graph_at(g, v)->home = r;
+    graph_at(g, v)->maker = NULL;
+    return v;
+}
+
+void region_add_result(graph *g, region *r, var v) {
+    var *results = longer(g, r->results, r->result_count, v);
+    if (results == NULL) return;
+    r->results = results;
+    r->result_count++;
+}
+
+int region_place(const region *r, const node *n) {
+    int at = 0;
+    while (at < r->count && r->nodes[at] != n) at++;
+    return at;
+}
+
+void region_move_last(region *r, int to) {
+    node *last = r->nodes[r->count - 1];
+    memmove(&r->nodes[to + 1], &r->nodes[to], (size_t)(r->count - 1 - to) * sizeof(node *));
+    r->nodes[to] = last;
+}
+
+void node_add_in(graph *g, node *n, var v) {
+    var *in = longer(g, n->in, n->n, v);
+    if (in == NULL) return;
+    n->in = in;
+    n->n++;
+}
+
+void node_add_out(graph *g, region *r, node *n, var v) {
+    var *out = longer(g, n->out, n->m, VAR_NONE);
+    if (out == NULL) return;
+    n->out = out;
+    node_out(g, r, n, n->m++, v);
+}
+
+void node_add_read(graph *g, node *n, var v) {
+    var *reads = longer(g, n->reads, n->read_count, v);
+    if (reads == NULL) return;
+    n->reads = reads;
+    n->read_count++;
+}
+
+void graph_add_carry(graph *g, node *n, var init, var in_condition, var in_body, var next, var out) {
+    region *body = n->inside[1];
+    (void)region_param(g, n->inside[0], in_condition);
+    if (!g->failed && graph_at(g, in_body)->home == NULL) (void)region_param(g, body, in_body);
+    node_add_in(g, n, init);
+    region_add_result(g, body, next);
+    node_add_out(g, body->outer, n, out);
+}
+
+void region_append(graph *g, region *r, node *n) {
     node **nodes = graph_grow(g, r->nodes, r->count, &r->room, sizeof(node *));
-    if (nodes == NULL) return false;
+    if (nodes == NULL) return;
     r->nodes = nodes;
     nodes[r->count++] = n;
-    return true;
 }
 
 node *node_new(graph *g, region *r, node_kind kind, int n, const var *in, int m) {
     if (g->failed || r == NULL) return NULL;
     node *made = graph_take(g, sizeof *made);
     var *vars = graph_take(g, (size_t)(n + m) * sizeof *vars);
-    if (made == NULL || vars == NULL || !append(g, r, made)) return NULL;
+    if (made == NULL || vars == NULL) return NULL;
+    region_append(g, r, made);
+    if (g->failed) return NULL;
     *made = (node){.kind = (uint8_t)kind, .n = n, .m = m, .in = vars, .out = vars + n};
     if (n > 0) memcpy(vars, in, (size_t)n * sizeof *vars);
     for (int i = 0; i < m; i++) made->out[i] = VAR_NONE;
@@ -171,11 +229,7 @@ static bool infer(graph *g, op_id op, op_attrs *attrs, int n, const var *in, spa
     op_type types[OPERANDS_MOST];
     op_fault fault;
     for (int k = 0; k < n; k++) types[k] = *graph_type(g, in[k]);
-    uint8_t class = op_table[op].class;
-    for (int k = 0; k < n && k < (int)COUNT_OF(attrs->ones); k++) {
-        bool target = k == 1 && (class == CLASS_RESHAPE || class == CLASS_BROADCAST);
-        if (!target) attrs->ones[k] = graph_ones(&types[k]);
-    }
+    for (int k = 0; k < n && k < (int)COUNT_OF(attrs->ones); k++) attrs->ones[k] = graph_ones(&types[k]);
     if (op_result_type(op, attrs, types, n, g->algebra, out, &fault)) return true;
     char why[ERROR_TEXT];
     snprintf(why, sizeof why, "%s", fault.expects);
@@ -276,4 +330,52 @@ void node_substitute(graph *g, node *n, int count, const int64_t *from, const in
         if (hi != NULL) hi[i] = a->substitute(a->self, n->hi[i], count, from, to);
     }
     if (hi != NULL) n->hi = hi;
+}
+
+/* ---- what branches and loops read ---- */
+
+/* True when v is defined inside of n. */
+static bool defined_inside(const graph *g, const node *n, var v) {
+    for (const region *r = graph_at(g, v)->home; r != NULL; r = r->outer) {
+        if (r->holder == n) return true;
+    }
+    return false;
+}
+
+typedef struct reading {
+    graph *g;
+    node *n;
+} reading;
+
+static void note_read(void *self, var v) {
+    reading *a = self;
+    if (v < 0 || defined_inside(a->g, a->n, v)) return;
+    if (graph_at(a->g, v)->tape == NULL && !graph_floating(a->g, v)) return;
+    for (int i = 0; i < a->n->read_count; i++) {
+        if (a->n->reads[i] == v) return;
+    }
+    node_add_read(a->g, a->n, v);
+}
+
+static void note_region_reads(reading *a, const region *r) {
+    for (int i = 0; i < r->count; i++) {
+        const node *n = r->nodes[i];
+        for (int k = 0; k < n->n; k++) note_read(a, n->in[k]);
+        for (int k = 0; k < 2; k++) {
+            if (n->inside[k] != NULL && !(n->kind == NODE_WHILE && k == 0)) note_region_reads(a, n->inside[k]);
+        }
+    }
+    for (int i = 0; i < r->result_count; i++) note_read(a, r->results[i]);
+}
+
+void graph_note_reads(graph *g, const region *r, int from) {
+    for (int i = from; i < r->count && !g->failed; i++) {
+        node *n = r->nodes[i];
+        if (n->kind != NODE_IF && n->kind != NODE_WHILE) continue;
+        for (int k = 0; k < 2; k++) graph_note_reads(g, n->inside[k], 0);
+        reading a = {g, n};
+        bool whole = n->reads == NULL;
+        if (whole && n->kind == NODE_IF) note_region_reads(&a, n->inside[0]);
+        if (whole) note_region_reads(&a, n->inside[1]);
+    }
 }

@@ -77,8 +77,8 @@ struct node {
     const int64_t *hi;          /* OP_slice: the upper bounds as the program wrote them (dims), or NULL */
     region *inside[2];
     int read_count;
-    var *reads;                 /* IF, WHILE: outer floating variables that the text reads inside, conditions
-                                   apart; the adjoints' rule 3 (ad.h) speaks of them */
+    var *reads;                 /* IF, WHILE: outer floating variables and tapes that the text reads inside,
+                                   conditions apart; the adjoints' rule 3 (ad.h) speaks of them */
     value constant;             /* NUMBER, LITERAL; a tensor is retained by whoever staged it */
     int string_count;
     const char **strings;
@@ -88,15 +88,22 @@ struct node {
     span answers;               /* of a derivative: the source expression whose rule it follows */
 };
 
-/* The leaves of what a tape holds. */
-typedef struct tape_element {
+/* What each entry of a tape holds: its leaves, which are numbers, tensors or tapes. Of one tape() there is one
+ * element, whose address tells tapes apart. */
+typedef struct tape_element tape_element;
+typedef struct tape_leaf {
+    op_type type;
+    tape_element *tape;         /* of a tape in the tape; else NULL */
+} tape_leaf;
+struct tape_element {
     int count;
-    const op_type *leaf;
-} tape_element;
+    tape_leaf *leaf;
+    tape_element *tangent;      /* gradient_forward: of such a tape's tangents; NULL while not asked for */
+};
 
 typedef struct graph_var {
     op_type type;               /* a number or tensor */
-    const tape_element *tape;   /* a tape of such; NULL: none */
+    tape_element *tape;         /* a tape of such; NULL: none */
     const char *name;           /* the user's; NULL where there was none */
     var derivative_of;          /* named after this variable: its adjoint or tangent; VAR_NONE */
     const char *prefix;         /* of such a name: "d_" */
@@ -147,7 +154,7 @@ void graph_init(graph *g, arena *a, const dim_algebra *algebra);
 /* ---- building ---- */
 region *region_new(graph *g, region *outer, node *holder);
 var graph_var_new(graph *g, const op_type *type, const char *name);
-var graph_tape_var(graph *g, const tape_element *element, const char *name);
+var graph_tape_var(graph *g, tape_element *element, const char *name);
 var region_param(graph *g, region *r, var v);
 /* Room for n operands and m results; in is copied; outs are VAR_NONE. */
 node *node_new(graph *g, region *r, node_kind kind, int n, const var *in, int m);
@@ -159,6 +166,18 @@ var graph_op(graph *g, region *r, op_id op, const op_attrs *attrs, int n, const 
 var graph_number(graph *g, region *r, value number);
 var graph_size(graph *g, region *r, int64_t dim, dtype t);
 void region_results(graph *g, region *r, int count, const var *results);
+void region_add_result(graph *g, region *r, var v);
+/* Where n stands in its region, and moving the region's last node to such a place. */
+int region_place(const region *r, const node *n);
+void region_move_last(region *r, int to);
+void region_append(graph *g, region *r, node *n);
+/* A variable more as operand, as result (at home in r), as one that is read inside. */
+void node_add_in(graph *g, node *n, var v);
+void node_add_out(graph *g, region *r, node *n, var v);
+void node_add_read(graph *g, node *n, var v);
+/* One carry more of a loop: its init, its variable in the condition and in the body, what the body yields,
+ * and the loop's result. in_body may be a parameter of the body already. */
+void graph_add_carry(graph *g, node *n, var init, var in_condition, var in_body, var next, var out);
 /* What a symbol is; the first word on a symbol counts. */
 void graph_witness(graph *g, int64_t symbol, const char *name, var v, int axis);
 /* Makes v the witness of the symbols that stand alone in its dims and have none yet. graph_op does it. */
@@ -184,6 +203,8 @@ void node_each_use(graph *g, const node *n, void (*visit)(void *self, var v), vo
 void node_each_witness(graph *g, const node *n, void (*visit)(void *self, const witness *w), void *self);
 /* Replaces symbols in the node's attributes. */
 void node_substitute(graph *g, node *n, int count, const int64_t *from, const int64_t *to);
+/* Fills in what branches and loops read, from node `from` of r on, of those that do not say so yet. */
+void graph_note_reads(graph *g, const region *r, int from);
 /* The axes of a type that are a literal 1. */
 uint8_t graph_ones(const op_type *type);
 
