@@ -16,6 +16,7 @@ typedef struct handled_text {
     int count;
     const var *params;          /* those that are differentiated */
     var primal;                 /* floating */
+    bool strong_zero;           /* reverse: 0 times anything is 0 in every product of a rule */
     span where;
 } handled_text;
 
