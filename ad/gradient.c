@@ -178,18 +178,18 @@ static bool reversal_open(reversal *v, graph *g, const handled_text *t) {
     return true;
 }
 
-void gradient_reverse(graph *g, const handled_text *t, var seed, var *gradients) {
+void gradient_reverse(graph *g, const handled_text *t, const var *seeds, var *gradients) {
     reversal v;
     for (int i = 0; i < t->count; i++) gradients[i] = VAR_NONE;
     if (graph_bad(g) || !reversal_open(&v, g, t)) return;
     int to = t->r->count;
     reversal_mark(&v, t->r, t->from, to);
     v.w.answers = t->where;
-    if (seed == VAR_NONE) {
-        op_type type = *graph_type(g, t->primal);
-        seed = writer_filled(&v.w, &type, 1.0);
+    for (int i = t->primal_count - 1; i >= 0; i--) {
+        op_type type = *graph_type(g, t->primals[i]);
+        var seed = seeds[i] != VAR_NONE ? seeds[i] : writer_filled(&v.w, &type, 1.0);
+        reversal_accumulate(&v, t->primals[i], seed);
     }
-    reversal_accumulate(&v, t->primal, seed);
     reversal_sweep(&v, t->r, t->from, to);
     v.w.answers = (span){0, 0};
     for (int i = 0; i < t->count && !graph_bad(g); i++) {

@@ -8,26 +8,28 @@
 
 #include "ad/graph.h"
 
-/* A stretch of a region to be differentiated: its nodes from `from` on compute `primal` from `params`,
- * which are fresh variables (parameters of the region, or identity ops that stand before `from`). */
+/* A stretch of a region to be differentiated: its nodes from `from` on compute the primals from `params`,
+ * which are fresh variables (parameters of the region, or identity ops that stand before `from`). A handler
+ * has one primal; a function to be written with cotangents as parameters may have several. */
 typedef struct handled_text {
     region *r;
     int from;
     int count;
     const var *params;          /* those that are differentiated */
-    var primal;                 /* floating */
+    int primal_count;
+    const var *primals;         /* floating */
     bool strong_zero;           /* reverse: 0 times anything is 0 in every product of a rule */
     span where;
 } handled_text;
 
-/* Appends the backward part. seed: the primal's cotangent, VAR_NONE for ones; gradients[i], of params[i]'s
+/* Appends the backward part. seeds: the primals' cotangents, VAR_NONE for ones; gradients[i], of params[i]'s
  * type, is zeros where nothing reaches it. What the backward part of a branch or loop reads of the forward
  * part is carried to it on tapes. */
-void gradient_reverse(graph *g, const handled_text *t, var seed, var *gradients);
+void gradient_reverse(graph *g, const handled_text *t, const var *seeds, var *gradients);
 
-/* Appends the tangents, tangents[i] being that of params[i], right behind what they belong to; returns that
- * of the primal. */
-var gradient_forward(graph *g, const handled_text *t, const var *tangents);
+/* Appends the tangents, tangents[i] being that of params[i], right behind what they belong to; out: those of
+ * the primals. */
+void gradient_forward(graph *g, const handled_text *t, const var *tangents, var *out);
 
 /* ---- gradient_tapes.c ---- */
 /* Variables that a backward region reads out of the forward region that it takes back are pushed on a tape

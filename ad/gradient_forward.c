@@ -274,16 +274,16 @@ static void push_region(pushing *p, region *r, int from) {
     p->w.r = outside;
 }
 
-var gradient_forward(graph *g, const handled_text *t, const var *tangents) {
+void gradient_forward(graph *g, const handled_text *t, const var *tangents, var *out) {
     pushing p = {.g = g, .count = g->count};
+    for (int i = 0; i < t->primal_count; i++) out[i] = VAR_NONE;
     writer_init(&p.w, g, t->r, (span){0, 0});
     p.tangent = pushing_take(&p, (size_t)(g->count + 1) * sizeof *p.tangent);
-    if (p.tangent == NULL) return VAR_NONE;
+    if (p.tangent == NULL) return;
     for (int i = 0; i < g->count; i++) p.tangent[i] = VAR_NONE;
     for (int i = 0; i < t->count; i++) p.tangent[t->params[i]] = tangents[i];
     push_region(&p, t->r, t->from);
     p.w.answers = t->where;
-    var d = graph_bad(g) ? VAR_NONE : tangent_or_zeros(&p, t->primal);
+    for (int i = 0; i < t->primal_count && !graph_bad(g); i++) out[i] = tangent_or_zeros(&p, t->primals[i]);
     graph_note_reads(g, t->r, t->from);
-    return d;
 }
