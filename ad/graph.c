@@ -8,7 +8,7 @@
 #include "ad/builder.h"
 
 void graph_init(graph *g, arena *a, const dim_algebra *algebra) {
-    *g = (graph){.a = a, .c = a->c, .algebra = algebra};
+    *g = (graph){.a = a, .c = a->c, .algebra = algebra, .backward_from = VAR_NONE};
     g->top = region_new(g, NULL, NULL);
 }
 
@@ -106,7 +106,7 @@ uint8_t graph_ones(const op_type *type) {
 region *region_new(graph *g, region *outer, node *holder) {
     region *r = graph_take(g, sizeof *r);
     if (r == NULL) return NULL;
-    *r = (region){.outer = outer, .holder = holder, .backward_from = -1};
+    *r = (region){.outer = outer, .holder = holder};
     return r;
 }
 

@@ -121,7 +121,6 @@ struct region {
     node **nodes;
     int result_count;
     var *results;
-    int backward_from;          /* of the function's own region: where its backward part begins; -1: none */
 };
 
 /* What a symbol of a dim is in the program. */
@@ -146,7 +145,8 @@ typedef struct graph {
     int witness_count, witness_room;
     witness *witnesses;
     region *top;                /* the function: params, and results as the flat tuple it gives */
-    const char *name;           /* of the function */
+    var backward_from;          /* derivative ops (answers) whose results have such an index or a later one are
+                                   the function's backward part; VAR_NONE: it has none */
 } graph;
 
 void graph_init(graph *g, arena *a, const dim_algebra *algebra);
