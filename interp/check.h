@@ -12,6 +12,7 @@
  *   check_builtin.c  calls of builtins, check_making.c those that take sizes or make things
  *   check_composite.c    builtins that a run makes of several ops
  *   check_einsum.c   the equation of einsum
+ *   check_tape.c     tapes: tape, push, pop, is_empty
  *   check_window.c   strides, paddings and windows of convolutions and pooling
  *   check_control.c  if and while
  *   check_checkpoint.c   @checkpoint and its options
@@ -337,6 +338,13 @@ bool check_window(checker *c, builtin_call *b, const builtin_param *p, expr *e);
 /* ---- check_composite.c ---- */
 /* The builtins that the evaluator makes of several ops. */
 const type *check_composite(checker *c, builtin_call *b);
+
+/* ---- check_tape.c ---- */
+/* tape, push, pop, is_empty, and drop, which takes tapes too; NULL when the call is none of those. Its arguments
+ * are placed. */
+const type *check_tape_call(checker *c, builtin_call *b);
+/* Whether a tape may hold such values: tensors, numbers and tuples of them. Reports. */
+bool check_tape_element(checker *c, const type *t, span at);
 
 /* ---- check_einsum.c ---- */
 const type *check_einsum(checker *c, builtin_call *b);

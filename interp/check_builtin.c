@@ -665,6 +665,8 @@ const type *check_builtin_call(checker *c, expr *e, int builtin, expect x) {
     if (!place_arguments(c, &b)) return check_loose(c, e), &check_error_type;
     if (b.count > 0 && b.params[0].role == ROLE_PARTS) return check_concat(c, &b);
     if (b.use->is_op) return check_op(c, &b);
+    const type *tape = check_tape_call(c, &b);
+    if (tape != NULL) return tape;
     bool good = check_operands(c, &b);
     return check_attributes(c, &b) && good ? check_special(c, &b) : &check_error_type;
 }

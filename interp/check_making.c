@@ -259,6 +259,10 @@ const type *check_special(checker *c, builtin_call *b) {
     case BUILTIN_top_k:
     case BUILTIN_cummax: return check_composite(c, b);
     case BUILTIN_einsum: return check_einsum(c, b);
+    case BUILTIN_tape:
+    case BUILTIN_push:
+    case BUILTIN_pop:
+    case BUILTIN_is_empty:
     case BUILTIN_COUNT: break;
     }
     return &check_error_type;

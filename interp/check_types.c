@@ -245,7 +245,11 @@ static const type *type_at(checker *c, type_expr *t, const dim_place *p) {
     case TYPE_EXPR_TUPLE: t->type = items_type(c, t, TYPE_TUPLE, p); break;
     case TYPE_EXPR_UNIT: t->type = &check_unit_type; break;
     case TYPE_EXPR_FN: t->type = items_type(c, t, TYPE_FN, p); break;
-    case TYPE_EXPR_TAPE: t->type = items_type(c, t, TYPE_TAPE, p); break;
+    case TYPE_EXPR_TAPE:
+        t->type = items_type(c, t, TYPE_TAPE, p);
+        if (t->type->kind == TYPE_TAPE && !check_tape_element(c, t->type->items[0], t->items[0]->at))
+            t->type = &check_error_type;
+        break;
     }
     return t->type;
 }

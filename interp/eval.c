@@ -138,6 +138,11 @@ static bool eval_tuple(evaluator *ev, value *frame, const code *n, value *out) {
     return true;
 }
 
+static bool eval_popped(evaluator *ev, value *frame, const code *n, value *out) {
+    value parts[2];
+    return eval_pop(ev, frame, n, parts) && eval_pack(ev, parts, 2, out);
+}
+
 static bool eval_project(evaluator *ev, value *frame, const code *n, value *out) {
     value base;
     if (!eval(ev, frame, n->u.project.base, &base)) return false;
@@ -232,6 +237,9 @@ bool eval(evaluator *ev, value *frame, const code *n, value *out) {
     case CODE_FORWARD: return eval_handle(ev, frame, n, 1, out);
     case CODE_INDEX: return eval_index(ev, frame, n, out);
     case CODE_COMPOSITE: return eval_composite(ev, frame, n, out);
+    case CODE_PUSH: return eval_push(ev, frame, n, out);
+    case CODE_POP: return eval_popped(ev, frame, n, out);
+    case CODE_IS_EMPTY: return eval_is_empty(ev, frame, n, out);
     case CODE_CHECK: return eval_checked(ev, frame, n, out);
     case CODE_DIM: return size_number(ev, frame[n->u.slot].as.i64, (dtype)n->dtype, n->where, out);
     case CODE_EXTENT: return eval_extent(ev, frame, n, out);
@@ -256,6 +264,7 @@ bool eval_many(evaluator *ev, value *frame, const code *n, int count, value *out
     case CODE_WHILE: return eval_while(ev, frame, n, count, out);
     case CODE_REVERSE:
     case CODE_FORWARD: return eval_handle(ev, frame, n, count, out);
+    case CODE_POP: return eval_pop(ev, frame, n, out);
     default: break;
     }
     value v;

@@ -46,6 +46,10 @@ bool eval_closure(evaluator *ev, value *frame, const code *n, value *out) MUST_C
 bool eval_index(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
 bool eval_composite(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
 bool eval_effect(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
+bool eval_push(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
+/* out[0] is the rest, out[1] what was on top. */
+bool eval_pop(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
+bool eval_is_empty(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
 
 /* ---- helpers ---- */
 /* K0701 where the run forbids files. what: the builtin or option that wants one. */
@@ -85,10 +89,13 @@ typedef struct value_list {
     context *c;
     const value **item;
     int count, capacity;
+    uint8_t held;               /* the reverse handlers that what tapes hold is active for */
     bool failed;
 } value_list;
-/* Adds every leaf of v, those that closures hold too. */
+/* Adds every leaf of v, those that closures hold too; of tapes only what is known of all that they hold. */
 void value_list_add(value_list *list, const value *v);
+/* The reverse handlers for which something in the list is active. */
+uint8_t value_list_active(const value_list *list);
 void value_list_close(value_list *list);
 
 #endif

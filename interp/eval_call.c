@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/stack.h"
+
 /* ---- closures ---- */
 
 static void closure_destroy(context *c, counted *self) {
@@ -266,6 +268,7 @@ void evaluator_init(evaluator *ev, context *c, const engine_options *options) {
 
 /* ---- forward mode alone: forgetting ---- */
 
+/* Beyond so many live values everything stays; so it does where a tape holds some, which have to keep their places. */
 enum { RECLAIM_LEAVES = 64 };
 
 static int leaf_places(value *v, value **place, int count) {
@@ -274,6 +277,8 @@ static int leaf_places(value *v, value **place, int count) {
     } else if (v->kind == VALUE_FUNCTION) {
         closure *f = (closure *)v->as.fn;
         for (int i = 0; i < f->count; i++) count = leaf_places(&f->captured[i], place, count);
+    } else if (v->kind == VALUE_TAPE) {
+        if (stack_marked(v).indexed) count = RECLAIM_LEAVES + 1;
     } else if (v->index != 0) {
         if (count < RECLAIM_LEAVES) place[count] = v;
         count++;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "runtime/stack.h"
+
 /* ---- blocks ---- */
 
 void eval_bind(evaluator *ev, value *frame, const binding *to, value v) {
@@ -84,6 +86,7 @@ void value_list_add(value_list *list, const value *v) {
         for (int i = 0; i < f->count; i++) value_list_add(list, &f->captured[i]);
         return;
     }
+    if (v->kind == VALUE_TAPE) list->held |= stack_marked(v).handlers;
     if (v->index == 0 || list->failed) return;
     if (list->count == list->capacity) {
         int wider = list->capacity ? 2 * list->capacity : 16;
@@ -97,6 +100,11 @@ void value_list_add(value_list *list, const value *v) {
         list->capacity = wider;
     }
     list->item[list->count++] = v;
+}
+
+uint8_t value_list_active(const value_list *list) {
+    if (!ad_recording(list->c)) return 0;
+    return ad_active(list->c, list->item, list->count) | list->held;
 }
 
 void value_list_close(value_list *list) {
@@ -168,7 +176,7 @@ static value_list results_of(evaluator *ev, const value *v, int count) {
 
 static bool note_branch(evaluator *ev, value *frame, const code *n, bool taken, int count, value *out) {
     value_list reads = reads_of(ev, frame, &n->u.branch.reads);
-    uint8_t handlers = reads.failed ? 0 : ad_active(ev->c, reads.item, reads.count);
+    uint8_t handlers = reads.failed ? 0 : value_list_active(&reads);
     bool ok = !reads.failed;
     if (ok && handlers != 0) {
         ok = all_boundaries(ev, BOUNDARY_JOIN, handlers, n->where, out, count);
@@ -310,8 +318,7 @@ static bool loop_open(looping *l) {
     if (ad_recording(ev->c)) {
         value_list inits = {.c = ev->c};
         for (int i = 0; i < n->u.loop.count; i++) value_list_add(&inits, &l->next[i]);
-        l->handlers = ad_active(ev->c, l->reads.item, l->reads.count) |
-                      ad_active(ev->c, inits.item, inits.count);
+        l->handlers = value_list_active(&l->reads) | value_list_active(&inits);
         l->reads.failed |= inits.failed;
         value_list_close(&inits);
         l->first = tape_top(ev->c->tape);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "interp/lower_scope.h"
+#include "runtime/stack.h"
 
 /* ---- op nodes ---- */
 
@@ -130,8 +131,10 @@ int builtin_operands(const builtin_use *use, expr **out) {
             out[0] = use->args[0];
             out[1] = use->args[2];
             return out[1] != NULL ? 2 : 1;
+        case BUILTIN_push: count = 2; break;
         case BUILTIN_zeros:
         case BUILTIN_ones:
+        case BUILTIN_tape:
         case BUILTIN_load: count = 0; break;
         case BUILTIN_save: first = 1, count = 1; break;
         case BUILTIN_einsum: first = 1, count = use->count - 1; break;
@@ -324,6 +327,14 @@ static code *size_node(fn_scope *s, code_kind kind, code *arg, int axis, span wh
     return n;
 }
 
+static code *tape_node(fn_scope *s, code_kind kind, code *tape, code *x, span where) {
+    code *n = code_new(s, kind, where);
+    if (n == NULL) return NULL;
+    n->u.two.a = tape;
+    n->u.two.b = x;
+    return n;
+}
+
 static code *lower_print(fn_scope *s, const expr *e, code **args) {
     const builtin_use *use = e->u.call.builtin;
     code *n = code_new(s, CODE_PRINT, e->at);
@@ -390,6 +401,10 @@ code *lower_builtin_with(fn_scope *s, const expr *e, code **args, code **sizes) 
     case BUILTIN_copy: return args[0];
     case BUILTIN_drop: return size_node(s, CODE_DROP, args[0], 0, e->at);
     case BUILTIN_stop_gradient: return size_node(s, CODE_STOP, args[0], 0, e->at);
+    case BUILTIN_tape: return code_constant(s, stack_empty(), e->at);
+    case BUILTIN_push: return tape_node(s, CODE_PUSH, args[0], args[1], e->at);
+    case BUILTIN_pop: return tape_node(s, CODE_POP, args[0], NULL, e->at);
+    case BUILTIN_is_empty: return tape_node(s, CODE_IS_EMPTY, args[0], NULL, e->at);
     case BUILTIN_assert: return lower_assert(s, e, args[0]);
     case BUILTIN_print: return lower_print(s, e, args);
     case BUILTIN_load: return lower_file(s, e, CODE_LOAD, NULL);

@@ -90,7 +90,8 @@ static bool may_be_active(const type *t) {
     if (t == NULL) return false;
     if (t->kind == TYPE_FN) return true;
     if (t->kind == TYPE_TENSOR) return dtype_floating((dtype)t->tensor.dtype);
-    for (int i = 0; t->kind == TYPE_TUPLE && i < t->count; i++) {
+    bool parts = t->kind == TYPE_TUPLE || t->kind == TYPE_TAPE;
+    for (int i = 0; parts && i < t->count; i++) {
         if (may_be_active(t->items[i])) return true;
     }
     return false;

@@ -18,6 +18,7 @@ static held mention(own *o, const expr *name, bool whole) {
     bound_name b = own_find(o, name->u.name.symbol);
     own_use_read(o, b.use, name->at);
     held v = {.of = b.holds, .at = name->at};
+    own_check_home(o, v);
     if (whole) own_check_alive(o, v);
     return v;
 }
@@ -26,7 +27,9 @@ static held mention(own *o, const expr *name, bool whole) {
 static held walk_path(own *o, const expr *e) {
     if (e->kind == EXPR_NAME) return mention(o, e, false);
     if (e->kind != EXPR_PROJECT) return walk(o, e);
-    held v = own_item(walk_path(o, e->u.project.base), (int)e->u.project.field);
+    held base = walk_path(o, e->u.project.base);
+    if (base.of == NULL) own_unused(o, e->u.project.base->type, base, e->u.project.base->at);
+    held v = own_item(base, (int)e->u.project.field);
     v.at = e->at;
     return v;
 }
@@ -99,6 +102,18 @@ static bool has_effect(const builtin_use *b) {
            b->builtin == BUILTIN_assert || b->builtin == BUILTIN_save;
 }
 
+/* Builtins after which a tape is still there. */
+static bool only_looks(const builtin_use *b) {
+    return b != NULL && !b->is_op && (b->builtin == BUILTIN_is_empty || b->builtin == BUILTIN_print);
+}
+
+static const char *taker_name(own *o, const expr *callee) {
+    if (callee->kind != EXPR_NAME) return "the call";
+    const char *name = arena_format(&o->a, "`%s`", callee->u.name.name);
+    if (name == NULL) o->failed = true;
+    return name;
+}
+
 /* A call's result is fresh: the callee gives a share away. */
 static void walk_call(own *o, const expr *e) {
     const builtin_use *b = e->u.call.builtin;
@@ -106,8 +121,15 @@ static void walk_call(own *o, const expr *e) {
     if (b == NULL) (void)walk(o, e->u.call.callee);
     if (has_effect(b)) o->reader = &o->program_use;
     for (int i = 0; i < e->u.call.count; i++) {
-        held v = walk(o, e->u.call.args[i].value);
-        if (b != NULL && !b->is_op && b->builtin == BUILTIN_drop) own_end(o, v, END_DROP, NULL);
+        const expr *arg = e->u.call.args[i].value;
+        held v = walk(o, arg);
+        if (b != NULL && !b->is_op && b->builtin == BUILTIN_drop) {
+            own_end(o, v, END_DROP, NULL);
+        } else if (only_looks(b)) {
+            if (v.of == NULL) own_unused(o, arg->type, v, arg->at);
+        } else {
+            if (own_type_linear(arg->type)) own_take(o, v, taker_name(o, e->u.call.callee));
+        }
     }
     o->reader = reader;
 }
@@ -164,6 +186,7 @@ static void bind_name(own *o, const pattern *p, held v, use_node *let_use, bool 
 }
 
 static void bind_pattern(own *o, const pattern *p, held v, use_node *let_use, bool only) {
+    if (p->kind == PATTERN_IGNORE) own_take(o, v, "a `_`");
     if (p->kind == PATTERN_NAME && p->symbol != NULL) bind_name(o, p, v, let_use, only);
     if (p->kind != PATTERN_TUPLE) return;
     for (int i = 0; i < p->count && !o->failed; i++) {
@@ -209,7 +232,11 @@ static void walk_items(own *o, const expr *block) {
         switch (each->kind) {
         case ITEM_LET: walk_let(o, each); break;
         case ITEM_FN: walk_function_item(o, each->fn); break;
-        case ITEM_EXPR: (void)walk(o, each->value); break;
+        case ITEM_EXPR: {
+            held v = walk(o, each->value);
+            if (v.of == NULL) own_unused(o, each->value->type, v, each->value->at);
+            break;
+        }
         }
     }
 }
@@ -231,6 +258,9 @@ static void walk_function(own *o, const fn_decl *f) {
     bool in_condition = o->in_condition;
     ending *mark = o->last;
     endings taken = {0};
+    owned *tapes = o->tapes;
+    const fn_decl *around = o->function;
+    o->function = f;
     o->loop = NULL;
     o->function_depth = o->depth;
     o->in_condition = false;
@@ -244,8 +274,10 @@ static void walk_function(own *o, const fn_decl *f) {
             own_settle(o, p->symbol->type, nothing(p->at), p->name, p->at, &fresh);
         own_bind(o, p->symbol, holds, NULL);
     }
-    if (f->body != NULL) (void)walk(o, f->body);
+    if (f->body != NULL) own_take(o, walk(o, f->body), "the result");
+    own_check_left(o, tapes);
     own_take_back(o, mark, &taken);
+    o->function = around;
     o->loop = loop;
     o->function_depth = function_depth;
     o->in_condition = in_condition;
@@ -268,6 +300,7 @@ static void walk_mask(own *o, const expr *e) {
 
 static choice_branch *walk_branch(own *o, const loop_body *yields, const expr *e) {
     choice_branch *branch = ARENA_NEW(&o->a, choice_branch);
+    owned *tapes = o->tapes;
     if (branch == NULL) {
         o->failed = true;
         return NULL;
@@ -276,7 +309,9 @@ static choice_branch *walk_branch(own *o, const loop_body *yields, const expr *e
         walk_yields(o, yields, e);
     } else {
         branch->value = walk(o, e);
+        own_take(o, branch->value, "the `if`");
     }
+    own_check_left(o, tapes);
     return branch;
 }
 
@@ -286,6 +321,8 @@ static held walk_choice(own *o, const loop_body *yields, const expr *e) {
     const expr *first = e;
     choice_branch *branches = NULL, **last = &branches;
     endings taken = {0};
+    unsigned tapes = o->tape_count;
+    int count = 1;
     while (!o->failed) {
         (void)walk(o, e->u.if_.condition);
         ending *mark = o->last;
@@ -294,10 +331,14 @@ static held walk_choice(own *o, const loop_body *yields, const expr *e) {
         e = e->u.if_.otherwise;
         if (*last == NULL || e == NULL) break;
         last = &(*last)->next;
+        count++;
         if (e->kind == EXPR_IF && !e->u.if_.mask) continue;
+        mark = o->last;
         *last = walk_branch(o, yields, e);
+        own_take_back(o, mark, &taken);
         break;
     }
+    own_check_paths(o, &taken, count, tapes, first->mark);
     own_put_back(o, &taken);
     if (o->failed || yields != NULL) return nothing(first->at);
     return own_choose(o, first->type, branches, first->at);
@@ -313,7 +354,9 @@ static void walk_yields(own *o, const loop_body *loop, const expr *e) {
     if (e->kind == EXPR_IF && !e->u.if_.mask) {
         (void)walk_choice(o, loop, e);
     } else {
-        own_check_yields(o, loop, walk(o, e));
+        held v = walk(o, e);
+        own_check_yields(o, loop, v);
+        own_take(o, v, "the loop");
     }
 }
 
@@ -378,11 +421,17 @@ static void walk_while(own *o, const expr *e) {
     loop_body *loop = o->loop, body = {.loop = e, .depth = o->depth + 1};
     int depth = o->depth;
     bool in_condition = o->in_condition;
+    owned *tapes = o->tapes;
     body.last = &body.first;
     use->level = body.depth;
     own_use_read(o, use, e->at);
     o->reader = use;
     walk_loop_parts(o, e, &body);
+    own_check_left(o, tapes);
+    for (int i = e->u.while_.take; i < e->u.while_.count; i++) {
+        const carry *untaken = &e->u.while_.carries[i];
+        if (untaken->symbol != NULL) own_unused(o, untaken->symbol->type, nothing(untaken->at), untaken->at);
+    }
     if (!o->failed) own_use_check(o, &body);
     o->reader = reader;
     o->depth = depth;
@@ -431,7 +480,9 @@ bool own_program(program *p, diagnostics *d) {
     arena_init(&o.a, c);
     o.last = &o.start;
     o.reader = &o.program_use;
-    if (p->main.body != NULL) (void)walk(&o, p->main.body);
+    o.function = &p->main;
+    if (p->main.body != NULL) own_take(&o, walk(&o, p->main.body), "the result");
+    own_check_left(&o, NULL);
     give_back(c, o.table, o.table_size * sizeof *o.table);
     arena_close(&o.a);
     return !o.failed && d->errors == errors && c->err.code == ERROR_NONE;

@@ -9,6 +9,7 @@
 bool own_type_holds(const type *t) {
     if (t == NULL) return false;
     if (t->kind == TYPE_TENSOR) return t->tensor.rank > 0;
+    if (t->kind == TYPE_TAPE) return true;
     if (t->kind != TYPE_TUPLE) return false;
     for (int i = 0; i < t->count; i++) {
         if (own_type_holds(t->items[i])) return true;
@@ -90,7 +91,10 @@ const holding *own_settle(own *o, const type *t, held v, const char *name, span 
         return settle_tuple(o, t, v, name, at, fresh);
     }
     owned *tensor = v.of != NULL && v.of->count == 0 ? v.of->u.tensor : NULL;
-    if (tensor == NULL) {
+    if (tensor == NULL && t->kind == TYPE_TAPE) {
+        tensor = own_tape(o, name, at);
+        if (tensor == NULL) return NULL;
+    } else if (tensor == NULL) {
         tensor = own_tensor(o, name, at);
         if (tensor == NULL) return NULL;
         *fresh = true;

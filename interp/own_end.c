@@ -83,9 +83,10 @@ static held choose_tuple(own *o, const type *t, choice_branch *branches, span at
 }
 
 held own_choose(own *o, const type *t, choice_branch *branches, span at) {
-    if (branches == NULL || !own_type_holds(t)) return (held){.at = at};
+    /* A branch hands its tapes over: what the `if` gives is a tape of its own. */
+    if (branches == NULL || !own_type_holds(t) || t->kind == TYPE_TAPE) return (held){.at = at};
     const holding *same = branches->value.of;
-    bool differ = false;
+    bool differ = own_type_linear(t);
     for (choice_branch *b = branches; b != NULL; b = b->next) differ |= b->value.of != same;
     if (!differ) return (held){.of = same, .at = at};
     if (t->kind == TYPE_TUPLE) return choose_tuple(o, t, branches, at);

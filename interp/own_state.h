@@ -44,14 +44,18 @@ typedef struct choice_branch {
 } choice_branch;
 
 /* ---- tensors and their ends ---- */
-typedef enum end_kind { END_DROP, END_MOVE } end_kind;
+typedef enum end_kind {
+    END_DROP,
+    END_MOVE, /* into a loop */
+    END_TAKE, /* of a tape: by whatever else uses it up */
+} end_kind;
 
 /* One tensor's end. Endings are listed in the order they happened, so that those of one branch can
  * be taken back before the other branch is walked, and be put in force again behind the `if`. */
 typedef struct ending {
     end_kind kind;
     span at;
-    const char *taker; /* MOVE: the carried name that took it */
+    const char *taker; /* MOVE: the carried name that took it; TAKE: who did */
     owned *tensor;
     owned *cause; /* the tensor that the program ended; `tensor` is that one or may be it */
     struct ending *next;
@@ -69,7 +73,7 @@ typedef struct owned_link {
     struct owned_link *next;
 } owned_link;
 
-/* A known tensor. One that an `if` chose is a tensor of its own, with those it may be as its
+/* A known tensor or tape. A tensor that an `if` chose is a tensor of its own, with those it may be as its
  * members: it ends when one of them does, and ends all of them when it ends. */
 struct owned {
     holding self;
@@ -78,6 +82,10 @@ struct owned {
     int depth;           /* of the loop body it was made in */
     bool fresh;          /* made here, or, of a choice, may be */
     bool quiet;          /* an error about it was reported */
+    bool linear;         /* a tape, which must end exactly once on every path, in its own function */
+    const fn_decl *home; /* LINEAR: that function */
+    owned *older;        /* LINEAR: the one made before it */
+    unsigned number;     /* LINEAR: how many were made before it */
     ending *end;         /* NULL: it can be used */
     owned_link *members; /* of a choice */
     owned_link *choices; /* those that it is a member of */
@@ -140,6 +148,10 @@ typedef struct own {
     bound_name *table; /* by symbol, open addressing */
     uint32_t table_count, table_size;
 
+    owned *tapes; /* the newest linear one that may still be in use */
+    unsigned tape_count;
+    const fn_decl *function; /* that is walked */
+
     ending *last; /* the newest in force; the first of the list is `start` */
     ending start;
     unsigned stamp;
@@ -173,6 +185,21 @@ void own_put_back(own *o, endings *taken);
 void own_check_alive(own *o, held v);
 void own_check_yields(own *o, const loop_body *loop, held v);
 
+/* own_tape.c: tapes. */
+bool own_type_linear(const type *t);
+owned *own_tape(own *o, const char *name, span at);
+/* Ends the tapes in v, which `taker` uses up. */
+void own_take(own *o, held v, const char *taker);
+/* v of this type is not used: what it holds must have a name that can be. */
+void own_unused(own *o, const type *t, held v, span at);
+/* Reports the tapes in v that are another function's. */
+void own_check_home(own *o, held v);
+/* The tapes made since `mark`, which is o->tapes as it was, have all to be ended by now. */
+void own_check_left(own *o, owned *mark);
+/* What the branches of an `if`, of which there are `count`, have ended: each tape that was there before, which
+ * `first` were, by all of them or by none. */
+void own_check_paths(own *o, const endings *taken, int count, unsigned first, span at);
+
 /* own_use.c: who needs what. */
 use_node *own_use_new(own *o, const char *name);
 /* The present reader reads n. */
@@ -186,5 +213,9 @@ void own_report_outer_yield(own *o, owned *t, span at);
 void own_report_twice(own *o, owned *t, span first, span again);
 void own_report_leak(own *o, const symbol *carried, use_node *n);
 void own_report_unused(own *o, const symbol *let, use_node *n);
+void own_report_left(own *o, owned *t);
+void own_report_unnamed(own *o, span at);
+void own_report_path(own *o, owned *t, const ending *end, span at);
+void own_report_captured(own *o, owned *t, span at);
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/stack.h"
+
 /* Decimal digits d0 d1 … and the exponent of d0: d0.d1d2… x 10^exponent. */
 typedef struct decimal {
     char digit[24];
@@ -153,6 +155,7 @@ void value_print_type(text *t, const value *v) {
         text_add_char(t, ')');
         break;
     case VALUE_FUNCTION: text_add(t, "function"); break;
+    case VALUE_TAPE: text_add(t, "tape"); break;
     }
 }
 
@@ -271,6 +274,11 @@ void value_print(text *t, const value *v, bool full) {
         text_add_char(t, ')');
         break;
     case VALUE_FUNCTION: text_add(t, "function"); break;
+    case VALUE_TAPE: {
+        int64_t count = stack_count(v);
+        text_format(t, "tape of %" PRId64 " %s", count, count == 1 ? "entry" : "entries");
+        break;
+    }
     }
 }
 
@@ -314,7 +322,8 @@ void value_json(text *t, const value *v) {
         break;
     case VALUE_NONE:
     case VALUE_UNIT:
-    case VALUE_FUNCTION: text_add(t, "null"); break;
+    case VALUE_FUNCTION:
+    case VALUE_TAPE: text_add(t, "null"); break;
     }
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "runtime/context.h"
+#include "runtime/stack.h"
 
 /* x towards zero and modulo 2^64; 0 for NaN and infinities. */
 static int64_t wrap_to_int(double x) {
@@ -50,6 +51,8 @@ value value_retain_slow(value v) {
         v.as.tuple->head.refs++;
     } else if (v.kind == VALUE_FUNCTION) {
         v.as.fn->refs++;
+    } else if (v.kind == VALUE_TAPE && v.as.cell != NULL) {
+        v.as.cell->refs++;
     }
     return v;
 }
@@ -57,6 +60,10 @@ value value_retain_slow(value v) {
 void value_release_slow(context *c, value v) {
     if (v.kind == VALUE_TENSOR) {
         tensor_release(c, v.as.t);
+        return;
+    }
+    if (v.kind == VALUE_TAPE) {
+        stack_release(c, v);
         return;
     }
     counted *object = v.kind == VALUE_TUPLE ? &v.as.tuple->head : v.as.fn;

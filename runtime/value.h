@@ -16,6 +16,7 @@ typedef enum value_kind {
     VALUE_TENSOR,
     VALUE_TUPLE,
     VALUE_FUNCTION,             /* a closure; its layout belongs to the evaluator */
+    VALUE_TAPE,                 /* a stack of values (stack.h); its own index is 0 whatever it holds */
 } value_kind;
 
 typedef union payload {
@@ -28,6 +29,7 @@ typedef union payload {
     tensor *t;
     struct tuple *tuple;
     struct counted *fn;
+    struct cell *cell;          /* the uppermost; NULL: an empty tape */
 } payload;
 
 typedef struct value {

@@ -77,6 +77,21 @@ static const program_text programs[] = {
                    "  sum(roll(flip(e, 0), 1, 1)) + std(cummax(v)) + norm(cumsum(b)) + trace(tril(diag(diag(e))))\n"
                    "}\n"
                    "handle f([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]]) with reverseMode\n"},
+    {"tapes", "fn f(x0: tensor<F64, [2]>, n: I32) -> F64 {\n"
+              "  let (x, t, _) = while (i < n) [x = x0, t: tape<(tensor<F64, [2]>, F64)> = tape(), i = 0] {\n"
+              "    (x * 1.5, if (i == 1) { t } else { push(t, (x, sum(x))) }, i + 1)\n"
+              "  };\n"
+              "  print(t);\n"
+              "  let (s, _) = while (!is_empty(t)) [s = sum(x), t = t] {\n"
+              "    let (t, (y, k)) = pop(t);\n"
+              "    (s * k + sum(y), t)\n"
+              "  };\n"
+              "  s\n"
+              "}\n"
+              "let x = tensor<F64, [2]>([0.5, -0.3]);\n"
+              "let kept = push(push(tape(), x), x * 2.0);\n"
+              "let (_, y) = pop(kept);\n"
+              "(handle f(y, 4) with reverseMode, handle f(x, 3) with forwardMode(y))\n"},
     {"wrong", "fn f(x: tensor<F32, [A]>, y: tensor<F32, [B]>) -> F32 { sum(x + y) + undefined_name }\n"
               "let z = [1.0, 2.0] @ [1.0, 2.0, 3.0];\n"
               "f(z)\n"},

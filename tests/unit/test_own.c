@@ -192,6 +192,72 @@ static const own_case leaks[] = {
     {"let g = fn(y: tensor<F32, [3]>) { let t = y * 2.0; sum(y) }; g(w)", ""},
 };
 
+/* ---- tapes ---- */
+static const own_case tapes[] = {
+    {"let t: tape<F32> = tape(); drop(t); x0[0]", ""},
+    {"let _: tape<F32> = tape(); x0[0]", ""},
+    {"let t: tape<F32> = tape(); x0[0]", "K0409 t"},
+    {"let t = push(tape(), 1.0); let u = t; drop(u); x0[0]", ""},
+    {"let t = push(tape(), 1.0); let u = t; drop(u); drop(t); x0[0]", "K0405 t"},
+    {"let t = push(tape(), 1.0); let t = push(t, 2.0); let (t, x) = pop(t); drop(t); x", ""},
+    {"let t = push(tape(), 1.0); let (u, x) = pop(t); let (v, y) = pop(t); drop(u); drop(v); x + y",
+     "K0408 t"},
+    {"let t = push(tape(), 1.0); let e = is_empty(t); print(t); drop(t); if (e) { 1.0 } else { 2.0 }",
+     ""},
+    {"let t = push(tape(), 1.0); drop(t); if (is_empty(t)) { 1.0 } else { 2.0 }", "K0405 t"},
+    /* In a tuple each part has its own life. */
+    {"let p = (push(tape(), 1.0), push(tape(), 2.0)); drop(p.0); let (_, x) = pop(p.1); x", ""},
+    {"let p = (push(tape(), 1.0), push(tape(), 2.0)); drop(p.0); x0[0]", "K0409 p.1"},
+    {"let p = (push(tape(), 1.0), 2.0); let (t, y) = p; drop(t); y", ""},
+    {"let t = push(tape(), 1.0); let p = (t, 2.0); drop(t); p.1", ""},
+    {"let t = push(tape(), 1.0); let p = (t, 2.0); drop(t); drop(p.0); p.1", "K0405 p.0"},
+    /* Every path uses it up, or none does. */
+    {"let t = push(tape(), 1.0); if (c) { drop(t); 1.0 } else { 2.0 }", "K0410 t"},
+    {"let t = push(tape(), 1.0); if (c) { drop(t); 1.0 } else { drop(t); 2.0 }", ""},
+    {"let t = push(tape(), 1.0);\n"
+     "let s = if (c) { 1.0 } else { if (n > 1) { drop(t); 1.0 } else { drop(t); 2.0 } }; s",
+     "K0410 t"},
+    {"let t = push(tape(), 1.0);\n"
+     "let s = if (c) { drop(t); 0.0 } else { if (n > 1) { drop(t); 1.0 } else { drop(t); 2.0 } }; s",
+     ""},
+    {"let t = push(tape(), 1.0);\n"
+     "let t = if (c) { t } else { if (n > 1) { push(t, 1.0) } else { let (t, _) = pop(t); t } };\n"
+     "drop(t); x0[0]",
+     ""},
+    {"let t = push(tape(), 1.0); let (t, y) = if (c) { (t, 1.0) } else { pop(t) }; drop(t); y", ""},
+    {"let p = (push(tape(), 1.0), 2.0); let q = if (c) { p } else { p }; drop(q.0); q.1", ""},
+    {"let p = (push(tape(), 1.0), 2.0); let q = if (c) { p } else { p }; drop(p.0); drop(q.0); q.1",
+     "K0408 p.0"},
+    {"if (c) { let t = push(tape(), 1.0); 1.0 } else { 2.0 }", "K0409 t"},
+    /* Loops. */
+    {"let (t, _) = while (i < n) [t = push(tape(), 1.0), i = 0] { (push(t, 2.0), i + 1) };\n"
+     "drop(t); x0[0]",
+     ""},
+    {"let (t, _) = while (i < n) [t = push(tape(), 1.0), i = 0] { (push(tape(), 2.0), i + 1) };\n"
+     "drop(t); x0[0]",
+     "K0409 t"},
+    {"let (t, _) = while (!is_empty(t)) [t = push(tape(), 1.0), i = 0] {\n"
+     "  if (c) { let (t, _) = pop(t); (t, i) } else { (t, i + 1) } }; drop(t); x0[0]",
+     ""},
+    {"let t = push(tape(), 1.0);\n"
+     "let s = while (i < n) [s = 0.0, i = 0] { if (is_empty(t)) { (s, i + 1) } else { (s, i + 2) } };\n"
+     "drop(t); s",
+     ""},
+    {"let t = push(tape(), 1.0);\n"
+     "let s = while (i < n) [s = 0.0, i = 0] { drop(t); (s, i + 1) }; s",
+     "K0407 t"},
+    {"let t = push(tape(), 1.0);\n"
+     "let (u, _) = while (i < n) [u = t, i = 0] { (u, i + 1) }; drop(u); drop(t); x0[0]",
+     "K0406 t"},
+    /* Functions. */
+    {"let f = fn(t: tape<F32>) { drop(t) }; f(tape()); x0[0]", ""},
+    {"let f = fn(t: tape<F32>) { 1.0 }; f(tape())", "K0409 t"},
+    {"let t = push(tape(), 1.0); let f = fn() { drop(t) }; f(); x0[0]", "K0411 t"},
+    {"fn g(t: tape<F32>) -> (F32, tape<F32>) { (1.0, t) }\n"
+     "let (x, t) = g(tape()); drop(t); x",
+     ""},
+};
+
 /* ---- aliases ---- */
 static const own_case aliases[] = {
     {"let r = while (i < n) [x = x0, y = w, i = 0] { let d = x + y; (d, d, i + 1) }; sum(r)",
@@ -373,6 +439,7 @@ static const own_case in_loops[] = {
     }                                                                                              \
     END_TEST
 CASES(leaks)
+CASES(tapes)
 CASES(aliases)
 CASES(ends)
 CASES(in_loops)
@@ -489,6 +556,7 @@ Suite *suite_own(void) {
     Suite *suite = suite_create("own");
     TCase *rules = tcase_create("rules");
     tcase_add_loop_test(rules, test_leaks, 0, (int)COUNT_OF(leaks));
+    tcase_add_loop_test(rules, test_tapes, 0, (int)COUNT_OF(tapes));
     tcase_add_loop_test(rules, test_aliases, 0, (int)COUNT_OF(aliases));
     tcase_add_loop_test(rules, test_ends, 0, (int)COUNT_OF(ends));
     tcase_add_loop_test(rules, test_in_loops, 0, (int)COUNT_OF(in_loops));

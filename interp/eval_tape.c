@@ -1,0 +1,53 @@
+/* Tapes of the language: push, pop, is_empty. What a tape holds keeps its place on the tape of the handlers. */
+#include "interp/eval.h"
+#include "runtime/stack.h"
+
+static void add_marks(const context *c, const value *v, stack_marks *marks) {
+    if (v->kind == VALUE_TUPLE) {
+        for (int i = 0; i < v->as.tuple->count; i++) add_marks(c, &v->as.tuple->item[i], marks);
+        return;
+    }
+    if (v->index == 0) return;
+    marks->indexed = true;
+    marks->handlers |= ad_active(c, &v, 1);
+}
+
+/* What is pushed is a fresh value, as a call's parameter is: the contributions to all that is popped are summed
+ * there, and added once, where it was pushed. */
+bool eval_push(evaluator *ev, value *frame, const code *n, value *out) {
+    value stack, x;
+    if (!context_may_go_on(ev->c, n->where)) return false;
+    if (!eval(ev, frame, n->u.two.a, &stack)) return false;
+    if (!eval(ev, frame, n->u.two.b, &x)) {
+        value_release(ev->c, stack);
+        return false;
+    }
+    if (!eval_boundary(ev, BOUNDARY_PARAMETER, 0, n->where, &x)) {
+        value_release(ev->c, x);
+        value_release(ev->c, stack);
+        return false;
+    }
+    stack_marks marks = {0};
+    add_marks(ev->c, &x, &marks);
+    return stack_push(ev->c, stack, x, marks, out);
+}
+
+bool eval_pop(evaluator *ev, value *frame, const code *n, value *out) {
+    value stack;
+    if (!eval(ev, frame, n->u.two.a, &stack)) return false;
+    if (stack_count(&stack) == 0) {
+        error_set(&ev->c->err, ERROR_K0515, n->where, "`pop` of an empty tape");
+        error_help(&ev->c->err, "`is_empty` tells whether there is something to pop");
+        return false;
+    }
+    stack_pop(ev->c, stack, &out[0], &out[1]);
+    return true;
+}
+
+bool eval_is_empty(evaluator *ev, value *frame, const code *n, value *out) {
+    value stack;
+    if (!eval(ev, frame, n->u.two.a, &stack)) return false;
+    *out = value_bool(stack_count(&stack) == 0);
+    value_release(ev->c, stack);
+    return true;
+}
