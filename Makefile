@@ -16,6 +16,7 @@ ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. -ffp-contract=off $(CFLAGS) $(SANITIZE) 
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion
 SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 LIBS     := -lsleef -lz -lm -lpthread -ldl
+TOOL_LIBS := -lcjson
 PYTHON    = $(shell command -v /usr/bin/python3 || command -v python3)
 EXAMPLE  := examples/digits.kina
 drawn    := all,auto,slots=10,slots=5,slots=20,slots=40,memory=8MiB,memory=2MiB,memory=4MiB,memory=16MiB,memory=32MiB
@@ -49,7 +50,7 @@ test:                    ## install what is missing, build, and run every test (
 deps:                    ## install what building and testing need, from Debian's packages
 	@sh tests/install.sh build test
 
-peers:                   ## install what only cross-checks need: PyTorch
+peers:                   ## install what only cross-checks need: PyTorch and MLIR
 	@sh tests/install.sh build test peers
 
 bench: $B/kina-bench     ## build the benchmarks, build/kina-bench (its --help lists them)
@@ -88,10 +89,10 @@ help:                    ## this list
 # ---- what is built ----
 
 $B/kina-interp: $(tools) $B/libkina.a
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(TOOL_LIBS) $(LIBS)
 
 $B/kina-bench: $(bench) $B/libkina.a
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(TOOL_LIBS) $(LIBS)
 
 $B/libkina.a: $(library) $B/members
 	@rm -f $@

@@ -298,6 +298,9 @@ bool check_program(program *p, diagnostics *d) MUST_CHECK;
 /* Linear and owned tensors (language reference, "Ownership"). Needs a checked program. */
 bool own_program(program *p, diagnostics *d) MUST_CHECK;
 
+/* The block in which a block of the top level goes on: a chain of `let ... in` behind its items; NULL for none. */
+const expr *program_goes_on(const expr *block);
+
 /* The declaration of a top-level function of this name, or NULL (for --fn). */
 fn_decl *program_find(const program *p, const char *name);
 

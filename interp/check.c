@@ -207,9 +207,14 @@ bool check_program(program *p, diagnostics *d) {
     return !c.failed && c.c->err.code == ERROR_NONE && d->errors == before;
 }
 
+const expr *program_goes_on(const expr *block) {
+    const expr *tail = block->u.block.tail;
+    return tail != NULL && tail->kind == EXPR_BLOCK && !tail->u.block.braces ? tail : NULL;
+}
+
 fn_decl *program_find(const program *p, const char *name) {
     fn_decl *found = NULL;
-    for (const expr *e = p->main.body; e != NULL && e->kind == EXPR_BLOCK; e = e->u.block.tail) {
+    for (const expr *e = p->main.body; e != NULL; e = program_goes_on(e)) {
         for (int i = 0; i < e->u.block.count; i++) {
             const item *it = &e->u.block.items[i];
             if (it->kind == ITEM_FN && strcmp(it->fn->name, name) == 0) found = it->fn;
@@ -217,9 +222,6 @@ fn_decl *program_find(const program *p, const char *name) {
                 it->value->kind == EXPR_FN && strcmp(it->pattern->name, name) == 0)
                 found = it->value->u.fn;
         }
-        if (e->u.block.tail != NULL && e->u.block.tail->kind == EXPR_BLOCK &&
-            e->u.block.tail->u.block.braces)
-            break;
     }
     return found;
 }

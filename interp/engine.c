@@ -213,6 +213,16 @@ static bool call_in(engine *e, evaluator *ev, value *frame, const fn_decl *fn, c
     return ok;
 }
 
+/* The items of the top level, those of its chains of `let ... in` too. */
+static bool run_items(engine *e, evaluator *ev, value *frame) {
+    const code *n = e->code->main.body;
+    for (const expr *block = e->program.main.body; block != NULL; block = program_goes_on(block)) {
+        if (!eval_steps(ev, frame, n)) return false;
+        n = n->u.block.tail;
+    }
+    return true;
+}
+
 bool engine_call(engine *e, const fn_decl *fn, const value *args, int count, results *out) {
     evaluator ev;
     value *frame, v;
@@ -221,7 +231,7 @@ bool engine_call(engine *e, const fn_decl *fn, const value *args, int count, res
         if (!check_argument(e, fn, i, &args[i])) return false;
     }
     if (!prepare(e, &ev, &frame)) return false;
-    bool ok = eval_steps(&ev, frame, e->code->main.body) && call_in(e, &ev, frame, fn, args, count, &v);
+    bool ok = run_items(e, &ev, frame) && call_in(e, &ev, frame, fn, args, count, &v);
     if (ok) {
         ok = results_of(e, &v, fn->body, out);
         value_release(e->c, v);

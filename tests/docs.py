@@ -73,6 +73,7 @@ class Documents:
         return run.out + run.err, None
 
     def run_commands(self, text):
+        os.makedirs("build", exist_ok=True)  # where commands put what they make
         shown, commands = "", [line[2:] for line in text.splitlines() if line.startswith("$ ")]
         for command in commands:
             actual = re.sub(r"(?:build/)?kina-interp(?=\s)", f"'{self.binary}'", command)

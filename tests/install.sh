@@ -37,6 +37,8 @@ group() {
         need header stdio.h libc6-dev "the C library"
         need header sleef.h libsleef-dev "vector exponentials, sines and the like"
         need header zlib.h zlib1g-dev "reading .npz files"
+        need header cjson/cJSON.h libcjson-dev "reading manifests"
+        need header ffi.h libffi-dev "calling compiled functions"
         need library libopenblas.so.0 libopenblas0-pthread "matrix products"
         ;;
     test)
@@ -47,6 +49,8 @@ group() {
     peers)
         need module numpy python3-numpy "PyTorch's arrays"
         need module torch python3-torch "comparing values and gradients with PyTorch"
+        need command_ mlir-opt-19 mlir-19-tools "compiling programs through MLIR"
+        need command_ llc-19 llvm-19 "compiling programs through MLIR"
         ;;
     lint)
         need command_ clang-tidy clang-tidy "make lint"

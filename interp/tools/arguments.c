@@ -109,9 +109,11 @@ static bool read_value(context *c, const program *p, const fn_decl *fn, int i, c
 
 /* ---- dims ---- */
 
-/* The parameter and axis where a dim stands by itself first; false when it stands nowhere. */
-static bool find_dim(const fn_decl *fn, int64_t dim, int *which, int *axis) {
+/* The parameter and axis where a dim stands by itself first, of the arguments that are there; false when
+ * it stands nowhere. */
+static bool find_dim(const fn_decl *fn, const arguments *a, int64_t dim, int *which, int *axis) {
     for (int i = 0; i < fn->count; i++) {
+        if (a->values[i].kind == VALUE_NONE) continue;
         const op_type *t = &fn->type->items[i]->tensor;
         for (int k = 0; k < t->rank; k++) {
             if (t->dims[k] != dim) continue;
@@ -123,21 +125,19 @@ static bool find_dim(const fn_decl *fn, int64_t dim, int *which, int *axis) {
     return false;
 }
 
-/* The size that each of the function's dim names has where it stands by itself first; -1 for
- * nowhere. */
-static void find_sizes(const fn_decl *fn, const arguments *a, int64_t *sizes) {
+void arguments_sizes(const fn_decl *fn, const arguments *a, int64_t *sizes) {
     for (int g = 0; g < fn->type->generic_count; g++) {
         int i = 0, axis = 0;
-        bool found = find_dim(fn, fn->type->generic[g], &i, &axis);
+        bool found = find_dim(fn, a, fn->type->generic[g], &i, &axis);
         sizes[g] = found ? value_dims(&a->values[i])[axis] : -1;
     }
 }
 
-static bool dims_differ(context *c, const program *p, const fn_decl *fn, int i, int axis,
-                        int64_t size, int64_t wanted) {
+static bool dims_differ(context *c, const program *p, const fn_decl *fn, const arguments *a, int i,
+                        int axis, int64_t size, int64_t wanted) {
     int64_t dim = fn->type->items[i]->tensor.dims[axis];
     int first = i, first_axis = axis;
-    (void)find_dim(fn, dim, &first, &first_axis);
+    (void)find_dim(fn, a, dim, &first, &first_axis);
     text t;
     text_init(&t, c);
     dims_print(p->dims, dim, &t);
@@ -159,7 +159,7 @@ static bool check_dims(context *c, const program *p, const fn_decl *fn, const ar
     size_t room = (size_t)names_count * sizeof(int64_t);
     int64_t *sizes = take(c, room);
     if (sizes == NULL) return false;
-    find_sizes(fn, a, sizes);
+    arguments_sizes(fn, a, sizes);
     bool ok = true;
     for (int i = 0; ok && i < a->count; i++) {
         for (int axis = 0; ok && axis < value_rank(&a->values[i]); axis++) {
@@ -167,7 +167,7 @@ static bool check_dims(context *c, const program *p, const fn_decl *fn, const ar
             int64_t wanted = dims_substitute(p->dims, fn->type->items[i]->tensor.dims[axis],
                                              names_count, fn->type->generic, sizes);
             /* What is still symbolic here is the call's to check. */
-            if (wanted >= 0 && wanted != size) ok = dims_differ(c, p, fn, i, axis, size, wanted);
+            if (wanted >= 0 && wanted != size) ok = dims_differ(c, p, fn, a, i, axis, size, wanted);
         }
     }
     give_back(c, sizes, room);
@@ -222,14 +222,25 @@ static bool check_complete(context *c, const program *p, const fn_decl *fn, cons
     return complete;
 }
 
-bool arguments_read(context *c, const program *p, const fn_decl *fn, char *const *given, int count,
-                    arguments *out) {
+bool arguments_gather(context *c, const program *p, const fn_decl *fn, char *const *given, int count,
+                      arguments *out) {
     *out = (arguments){.count = fn->count};
     out->values = take_zeroed(c, sizeof *out->values * (size_t)fn->count);
     if (out->values == NULL) return false;
     bool ok = true;
     for (int i = 0; ok && i < count; i++) ok = read_given(c, p, fn, given[i], out);
-    if (ok && check_complete(c, p, fn, out) && check_dims(c, p, fn, out)) return true;
+    if (!ok) arguments_release(c, out);
+    return ok;
+}
+
+bool arguments_check(context *c, const program *p, const fn_decl *fn, const arguments *a) {
+    return check_complete(c, p, fn, a) && check_dims(c, p, fn, a);
+}
+
+bool arguments_read(context *c, const program *p, const fn_decl *fn, char *const *given, int count,
+                    arguments *out) {
+    if (!arguments_gather(c, p, fn, given, count, out)) return false;
+    if (arguments_check(c, p, fn, out)) return true;
     arguments_release(c, out);
     return false;
 }

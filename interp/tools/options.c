@@ -1,6 +1,8 @@
 /* Reading the command line by the one table of options.def. */
 #include "interp/tools/options.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +14,8 @@ typedef enum option_kind {
     EACH,   /* any text, and may be given several times, each counting */
     CHOICE, /* one of the words in `value` */
     COUNT,  /* 1 to 1024 */
+    WHOLE,  /* from 0 on */
+    REAL,   /* finite and not negative */
     BYTES,
     TIME,
 } option_kind;
@@ -25,6 +29,7 @@ typedef struct option_info {
 enum {
 #define VERB(id, word, summary) IN_##id = 1u << VERB_##id,
 #include "interp/tools/options.def"
+    IN_every = (1u << VERB_COUNT) - 1,
 };
 
 static const option_info option_table[OPTION_COUNT] = {
@@ -48,6 +53,12 @@ bool options_given(const options *o, option_id id) {
 
 bool options_is(const options *o, option_id id, const char *word) {
     return options_given(o, id) && strcmp(o->value[id].text, word) == 0;
+}
+
+numerics options_numerics(const options *o, numerics otherwise) {
+    if (options_is(o, OPTION_numerics, "fast")) return NUMERICS_FAST;
+    if (options_is(o, OPTION_numerics, "reference")) return NUMERICS_REFERENCE;
+    return options_is(o, OPTION_numerics, "compiled") ? NUMERICS_COMPILED : otherwise;
 }
 
 /* ---- did you mean ---- */
@@ -84,7 +95,7 @@ typedef struct unit {
     int64_t factor;
 } unit;
 
-/* digits and one of the units, the empty one included where it is listed. */
+/* digits and one of the units, the empty one included where it is listed; 0 is none. */
 static bool read_quantity(const char *text, const unit *units, size_t unit_count, int64_t *out) {
     int64_t n = 0;
     const char *p = text;
@@ -98,6 +109,19 @@ static bool read_quantity(const char *text, const unit *units, size_t unit_count
         return !__builtin_mul_overflow(n, units[i].factor, out) && *out >= 1;
     }
     return false;
+}
+
+static bool read_whole(const char *text, int64_t *out) {
+    static const unit plain[] = {{"", 1}};
+    *out = 0;
+    return (text[0] != '\0' && text[strspn(text, "0")] == '\0') ||
+           read_quantity(text, plain, COUNT_OF(plain), out);
+}
+
+static bool read_real(const char *text, double *out) {
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*out) && *out >= 0.0;
 }
 
 static bool is_choice(const char *choices, const char *word) {
@@ -132,6 +156,14 @@ static bool read_value(const option_info *info, option_value *v, error *e) {
         ok = read_quantity(v->text, plain, COUNT_OF(plain), &v->number) && v->number <= 1024;
         takes = "a number from 1 to 1024";
         break;
+    case WHOLE:
+        ok = read_whole(v->text, &v->number);
+        takes = "a whole number from 0 on";
+        break;
+    case REAL:
+        ok = read_real(v->text, &v->real);
+        takes = "a number that is not negative";
+        break;
     case BYTES:
         ok = read_quantity(v->text, sizes, COUNT_OF(sizes), &v->number);
         takes = "a size such as 2GiB, 64MiB or 1000 (bytes)";
@@ -144,6 +176,17 @@ static bool read_value(const option_info *info, option_value *v, error *e) {
     if (ok) return true;
     return error_set(e, ERROR_K0801, nowhere, "%s takes %s%s, not '%s'", info->flag,
                      info->kind == CHOICE ? "one of " : "", takes, v->text);
+}
+
+bool options_set(options *o, option_id id, const char *given, error *e) {
+    option_value v = {.text = given};
+    if (!read_value(&option_table[id], &v, e)) return false;
+    o->value[id] = v;
+    return true;
+}
+
+const char *options_flag(option_id id) {
+    return option_table[id].flag;
 }
 
 /* ---- words ---- */
@@ -197,9 +240,7 @@ static bool read_option(reader *r) {
         text = next;
         r->at++;
     }
-    option_value v = {.text = text};
-    if (!read_value(info, &v, r->e)) return false;
-    r->o->value[id] = v;
+    if (!options_set(r->o, id, text, r->e)) return false;
     if (info->kind == EACH) r->argv[1 + r->o->arg_count++] = text;
     return true;
 }
@@ -227,6 +268,26 @@ static bool read_name(reader *r, int *seen) {
     return true;
 }
 
+/* What a comparison needs, all in a manifest or all on the command line. */
+static bool check_oracle(const options *o, error *e) {
+    static const option_id elsewhere[] = {OPTION_so, OPTION_fn, OPTION_symbol, OPTION_eval};
+    if (!options_given(o, OPTION_manifest)) {
+        if (options_given(o, OPTION_so) && options_given(o, OPTION_fn)) return true;
+        return error_set(e, ERROR_K0801, nowhere, "oracle needs %s",
+                         options_given(o, OPTION_so) ? "--fn NAME, the function to be called"
+                                                     : "--so LIB, the library, or --manifest FILE");
+    }
+    if (o->program != NULL || o->arg_count > 0)
+        return error_set(e, ERROR_K0801, nowhere, "the manifest names %s, so the command line must not",
+                         o->program != NULL ? "the programs" : "the arguments");
+    for (size_t i = 0; i < COUNT_OF(elsewhere); i++) {
+        if (options_given(o, elsewhere[i]))
+            return error_set(e, ERROR_K0801, nowhere, "%s has no place beside --manifest",
+                             option_table[elsewhere[i]].flag);
+    }
+    return true;
+}
+
 /* What the options say together. */
 static bool check_together(const options *o, error *e) {
     for (int i = 0; i < OPTION_COUNT; i++) {
@@ -239,6 +300,7 @@ static bool check_together(const options *o, error *e) {
         return error_set(e, ERROR_K0801, nowhere, "one program at a time: %s and that of -e",
                          o->program);
     }
+    if (o->verb == VERB_oracle) return check_oracle(o, e);
     if (o->arg_count > 0 && !options_given(o, OPTION_fn)) {
         return error_set(e, ERROR_K0801, nowhere,
                          "--arg needs --fn NAME, the function to be called");
@@ -288,6 +350,9 @@ static const char *const examples[VERB_COUNT] = {
     [VERB_check] = "  kina-interp check prog.kina\n"
                    "  kina-interp check prog.kina --deny-warnings --diagnostics=json\n"
                    "  cat prog.kina | kina-interp check -\n",
+    [VERB_oracle] = "  kina-interp oracle prog.kina --so lib.so --fn f --arg x=@x.npy\n"
+                    "  kina-interp oracle prog.kina --so lib.so --fn f --random 100 --ulp 2\n"
+                    "  kina-interp oracle --manifest tests.json --format json\n",
 };
 
 static void print_option(const option_info *info, FILE *to) {
@@ -323,6 +388,6 @@ void options_help(verb v, FILE *to) {
     }
     fputs("\nExit codes: 0 done; 1 the program failed while running; 2 usage; 3 the source is "
           "wrong;\n"
-          "4 refused; 6 a file cannot be read or written; 70 an internal error; 130 interrupted.\n",
+          "4 refused; 5 a comparison differs; 6 a file cannot be read or written; 70 an internal error; 130 interrupted.\n",
           to);
 }

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "runtime/error.h"
+#include "runtime/context.h"
 
 typedef enum verb {
 #define VERB(id, word, summary) VERB_##id,
@@ -21,6 +21,7 @@ typedef enum option_id {
 typedef struct option_value {
     const char *text; /* as given; "" for a flag; NULL: not given */
     int64_t number;   /* a count, bytes, or nanoseconds */
+    double real;
 } option_value;
 
 typedef struct options {
@@ -35,9 +36,17 @@ typedef struct options {
  * options up to there are in *o, so that the error can be shown as they ask. argv is reordered. */
 bool options_parse(options *o, int argc, char **argv, error *e) MUST_CHECK;
 
+/* Gives an option the value that a text states, which has to stay; of a flag "". False with *e set (K0801). */
+bool options_set(options *o, option_id id, const char *given, error *e) MUST_CHECK;
+/* "--numerics" */
+const char *options_flag(option_id id);
+
 bool options_given(const options *o, option_id id);
 /* True when the option was given and its value is this word. */
 bool options_is(const options *o, option_id id, const char *word);
+
+/* The numerics that the options choose. */
+numerics options_numerics(const options *o, numerics otherwise);
 
 /* Help for the verb, examples first. */
 void options_help(verb v, FILE *to);

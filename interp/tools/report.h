@@ -12,6 +12,7 @@ typedef enum exit_code {
     EXIT_USAGE = 2,
     EXIT_SOURCE = 3, /* parse, type, ownership */
     EXIT_REFUSED = 4,
+    EXIT_DIFFERS = 5, /* a comparison */
     EXIT_FILE = 6, /* one cannot be read or written */
     EXIT_INTERNAL = 70,
     EXIT_INTERRUPTED = 130,
