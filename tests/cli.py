@@ -408,8 +408,11 @@ def test_help_and_version(k):
     need("Examples:" in run.out.split("Usage:")[0], "help begins with examples")
     need(k.ends(0, "check", "--help").out != run.out, "each verb has its own help")
     with open(os.path.join(kina.ROOT, "interp/tools/options.def"), encoding="utf-8") as f:
-        flags = re.findall(r'^OPTION\(\w+, "(-[^"]*)"', f.read(), re.MULTILINE)
-    lacking = [flag for flag in flags if not re.search(rf"^  {flag}\b", run.out + k.run("check", "--help").out, re.MULTILINE)]
+        table = f.read()
+    flags = re.findall(r'^OPTION\(\w+, "(-[^"]*)"', table, re.MULTILINE)
+    verbs = re.findall(r'^VERB\(\w+, "(\w+)"', table, re.MULTILINE)
+    shown = "".join([run.out] + [k.ends(0, verb, "--help").out for verb in verbs])
+    lacking = [flag for flag in flags if not re.search(rf"^  {flag}\b", shown, re.MULTILINE)]
     need(len(flags) > 10 and not lacking, f"--help lacks {lacking}")
     need(len(k.ends(0, "--version").out.splitlines()) >= 3, "--version names commit, BLAS, vector functions")
 

@@ -388,6 +388,7 @@ void options_help(verb v, FILE *to) {
     }
     fputs("\nExit codes: 0 done; 1 the program failed while running; 2 usage; 3 the source is "
           "wrong;\n"
-          "4 refused; 5 a comparison differs; 6 a file cannot be read or written; 70 an internal error; 130 interrupted.\n",
+          "4 refused; 5 a comparison differs; 6 a file cannot be read or written; 70 an internal error;\n"
+          "130 interrupted.\n",
           to);
 }
