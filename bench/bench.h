@@ -8,9 +8,6 @@
 #include "bench/options.h"
 #include "interp/tools/report.h"
 
-/* A comparison differs: the exit code beside those of report.h. */
-enum { EXIT_DIFFERS = 5 };
-
 extern volatile sig_atomic_t bench_interrupted;
 
 /* Memory of the measuring process itself; the measured ones have the context's. When there is none
