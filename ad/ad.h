@@ -27,6 +27,9 @@ typedef struct reverse_scope {
     uint32_t body;              /* the first record behind the parameters' own */
     uint8_t bit;
     bool alone;                 /* no other handler outside: scalar records, records freed in the sweep */
+    bool keep;                  /* swept more than once: no loop is checkpointed and no sweep frees
+                                   anything; the caller sets it after reverse_enter */
+    uint32_t end;               /* once stopped: behind its last record */
     bool strong_zero;           /* 0 times anything is 0 in every product of a rule; the caller sets it
                                    after reverse_enter */
 } reverse_scope;
@@ -41,6 +44,12 @@ bool reverse_parameter(context *c, reverse_scope *s, span where, value *v) MUST_
  * the scope is abandoned, and no gradient is owned. */
 bool reverse_leave(context *c, reverse_scope *s, value *primal, const value *seed, const value *parameter,
                    int count, span where, value *gradients) MUST_CHECK;
+/* The same in parts, for a scope that keeps: off the stack; any number of sweeps, which may fail without
+ * harm; and the end of it. */
+void reverse_stop(context *c, reverse_scope *s);
+bool reverse_sweep(context *c, reverse_scope *s, const value *primal, const value *seed,
+                   const value *parameter, int count, span where, value *gradients) MUST_CHECK;
+void reverse_close(context *c, reverse_scope *s);
 /* Takes the handler off the stack after an error. */
 void reverse_abandon(context *c, reverse_scope *s);
 
@@ -56,8 +65,10 @@ typedef struct forward_scope {
 bool forward_enter(context *c, forward_scope *s) MUST_CHECK;
 /* As reverse_parameter, with the parameter's tangent (borrowed, of its shape). */
 bool forward_parameter(context *c, forward_scope *s, const value *tangent, span where, value *v) MUST_CHECK;
-/* Takes the handler off; *tangent (owned by the caller) is the primal's, zeros where there is none. */
-bool forward_leave(context *c, forward_scope *s, value *primal, span where, value *tangent) MUST_CHECK;
+/* Takes the handler off; tangent[i] (owned by the caller) is that of primal[i], a floating number or tensor,
+ * zeros where there is none. On failure no tangent is owned. */
+bool forward_leave(context *c, forward_scope *s, value *primal, int count, span where,
+                   value *tangent) MUST_CHECK;
 void forward_abandon(context *c, forward_scope *s);
 
 /* ---- control flow, told by the evaluator ---- */

@@ -6,7 +6,10 @@
 #include "ad/checkpoint_state.h"
 #include "ad/performer.h"
 
-bool checkpoint_possible(const context *c) { return c->top->recorders == 1 && c->top->outer->recorders == 0; }
+bool checkpoint_possible(const context *c) {
+    bool innermost_alone = c->top->recorders == 1 && c->top->outer->recorders == 0;
+    return innermost_alone && !((const reverse_scope *)c->top)->keep;
+}
 
 /* ---- reports ---- */
 

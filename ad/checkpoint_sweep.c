@@ -88,7 +88,7 @@ static void forget_swept(sweep *s, checkpointed *l, const record *r, uint32_t fi
 /* The newest taped run takes the carries' adjoints in behind it and gives those before it. */
 static bool sweep_taped(sweep *s, checkpointed *l, const record *r) {
     checkpoint_taped *run = &l->taped[l->tapes - 1];
-    if (!sweep_extend(s)) return false;
+    if (!sweep_extend(s, tape_top(s->t))) return false;
     for (int j = 0; j < l->floats; j++) {
         value *slot = sweep_adjoint(s, run->to[j]);
         value_release(s->c, *slot);

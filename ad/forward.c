@@ -249,11 +249,14 @@ void forward_abandon(context *c, forward_scope *s) {
     if (s->h.outer->outer == NULL) tape_truncate(c->tape, s->base);
 }
 
-bool forward_leave(context *c, forward_scope *s, value *primal, span where, value *tangent) {
-    bool ok = tangent_or_zeros(c, s, primal, where, tangent);
+bool forward_leave(context *c, forward_scope *s, value *primal, int count, span where, value *tangent) {
+    int made = 0;
+    while (made < count && tangent_or_zeros(c, s, &primal[made], where, &tangent[made])) made++;
     forward_abandon(c, s);
-    if (ok && s->h.outer->outer == NULL) primal->index = 0;
-    return ok;
+    bool alone = s->h.outer->outer == NULL;
+    for (int i = 0; i < count && alone; i++) primal[i].index = 0;
+    for (int i = 0; i < made && made < count; i++) value_release(c, tangent[i]);
+    return made == count;
 }
 
 /* ---- forgetting the dead ---- */

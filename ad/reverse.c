@@ -162,15 +162,30 @@ void reverse_abandon(context *c, reverse_scope *s) {
     forget(c, s);
 }
 
-bool reverse_leave(context *c, reverse_scope *s, value *primal, const value *seed, const value *parameter,
+void reverse_stop(context *c, reverse_scope *s) {
+    c->top = s->h.outer;
+    s->end = tape_top(c->tape);
+}
+
+bool reverse_sweep(context *c, reverse_scope *s, const value *primal, const value *seed, const value *parameter,
                    int count, span where, value *gradients) {
     bool outermost = c->tape->depth == 1;
     int64_t start = outermost ? monotonic_nanoseconds() : 0;
-    c->top = s->h.outer;
     bool ok = sweep_run(c, s, primal, seed, parameter, count, where, gradients);
+    if (outermost) c->stats.seconds_backward += (double)(monotonic_nanoseconds() - start) * 1e-9;
+    return ok;
+}
+
+void reverse_close(context *c, reverse_scope *s) {
     c->tape->depth--;
     forget(c, s);
+}
+
+bool reverse_leave(context *c, reverse_scope *s, value *primal, const value *seed, const value *parameter,
+                   int count, span where, value *gradients) {
+    reverse_stop(c, s);
+    bool ok = reverse_sweep(c, s, primal, seed, parameter, count, where, gradients);
+    reverse_close(c, s);
     if (s->alone) primal->index = 0;
-    if (outermost) c->stats.seconds_backward += (double)(monotonic_nanoseconds() - start) * 1e-9;
     return ok;
 }

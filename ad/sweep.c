@@ -275,8 +275,8 @@ static bool sweep_record(sweep *s) {
 
 /* ---- the whole ---- */
 
-bool sweep_extend(sweep *s) {
-    uint32_t records = tape_top(s->t) - s->scope->mark;
+bool sweep_extend(sweep *s, uint32_t top) {
+    uint32_t records = top - s->scope->mark;
     while (s->adjoint.count < records) {
         value *slot = pile_push(s->c, &s->adjoint);
         if (slot == NULL) return false;
@@ -350,8 +350,8 @@ bool sweep_run(context *c, reverse_scope *scope, const value *primal, const valu
         .t = c->tape,
         .scope = scope,
         .adjoint = {.element = sizeof(value)},
-        .frees_records = scope->alone,
-        .frees_saved = c->tape->depth == 1,
+        .frees_records = scope->alone && !scope->keep,
+        .frees_saved = c->tape->depth == 1 && !scope->keep,
         .dead_from = UINT32_MAX,
     };
     performer_init(&s.p, c);
@@ -361,9 +361,9 @@ bool sweep_run(context *c, reverse_scope *scope, const value *primal, const valu
     s.p.sink = sink;
     s.p.sink_into = sink_into;
     s.p.self = &s;
-    bool ok = sweep_extend(&s);
+    bool ok = sweep_extend(&s, scope->end);
     if (ok && sweep_wants(&s, primal->index)) {
-        ok = sweep_seed(&s, primal, seed) && sweep_down(&s, tape_top(s.t), scope->body);
+        ok = sweep_seed(&s, primal, seed) && sweep_down(&s, scope->end, scope->body);
     }
     ok = ok && take_gradients(&s, parameter, count, gradients);
     sweep_close(&s);

@@ -18,7 +18,7 @@ typedef struct sweep {
     performer p;
 } sweep;
 
-/* As reverse_leave; c->top is already the handler outside, the handler's mark is still live. */
+/* As reverse_sweep: the handler is stopped, its mark is still live. */
 bool sweep_run(context *c, reverse_scope *s, const value *primal, const value *seed,
                const value *parameter, int count, span where, value *gradients) MUST_CHECK;
 
@@ -34,8 +34,8 @@ bool sweep_accumulate(sweep *s, uint32_t index, const value *v, bool spent) MUST
 bool sweep_live(sweep *s, const record *r);
 /* Rule 3 for all that a region reads, and for its results too. */
 bool sweep_zero_region(sweep *s, const record *r, bool results) MUST_CHECK;
-/* Makes room for the adjoints of records that were made during the sweep. */
-bool sweep_extend(sweep *s) MUST_CHECK;
+/* Makes room for the adjoints of all records before `top`, those made during the sweep among them. */
+bool sweep_extend(sweep *s, uint32_t top) MUST_CHECK;
 /* Sweeps records [floor, top) from the last to the first. */
 bool sweep_down(sweep *s, uint32_t top, uint32_t floor) MUST_CHECK;
 /* Forgets records and adjoints from index on, where nobody else may need them. */

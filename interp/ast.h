@@ -192,6 +192,7 @@ typedef struct builtin_use {
     op_attrs attrs;         /* axis, axes, keepdims, perm, dtype, rank as far as the text fixes them */
     int sizes;              /* dims list of reshape, broadcast, full, zeros, ...: how many */
     const struct einsum_plan *einsum;   /* its equation; NULL of others */
+    const bool *wrt;        /* grad and its like: which of the function's parameters are differentiated */
     expr **size;            /*   its entries, 0-D integers to be evaluated into attrs.dims (checker: their
                                  types are I32 or I64); NULL when there is none */
 } builtin_use;

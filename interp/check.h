@@ -13,6 +13,7 @@
  *   check_composite.c    builtins that a run makes of several ops
  *   check_einsum.c   the equation of einsum
  *   check_tape.c     tapes: tape, push, pop, is_empty
+ *   check_derivative.c   grad, vjp, jvp, hvp, jacobian, hessian
  *   check_window.c   strides, paddings and windows of convolutions and pooling
  *   check_control.c  if and while
  *   check_checkpoint.c   @checkpoint and its options
@@ -346,6 +347,10 @@ const type *check_tape_call(checker *c, builtin_call *b);
 /* Whether a tape may hold such values: tensors, numbers and tuples of them. Reports. */
 bool check_tape_element(checker *c, const type *t, span at);
 
+/* ---- check_derivative.c ---- */
+/* grad(f) and its like: the type of the function that they give. */
+const type *check_derivative(checker *c, const builtin_call *b);
+
 /* ---- check_einsum.c ---- */
 const type *check_einsum(checker *c, builtin_call *b);
 
@@ -371,6 +376,8 @@ bool check_wrt(checker *c, expr *written, const wrt_target *of, bool *chosen) MU
 
 /* ---- check_handle.c ---- */
 const type *check_handle(checker *c, expr *e);
+/* Whether @vjp ('v') or @jvp ('j') stands before f, resolved or not. */
+bool check_has_rule(const fn_decl *f, char initial);
 void check_handled_warnings(checker *c);
 
 #endif

@@ -43,7 +43,7 @@ static param_role role_of(const builtin_param *p) {
         {"groups", ROLE_WINDOW}, {"window", ROLE_WINDOW},
         {"k", ROLE_INTEGER},    {"shift", ROLE_INDICES},
         {"by", ROLE_INTEGER},   {"order", ROLE_INTEGER},  {"reversed", ROLE_REVERSED},
-        {"strong_zero", ROLE_STRONG},
+        {"strong_zero", ROLE_STRONG}, {"f", ROLE_OWN},          {"wrt", ROLE_OWN},
         {"reps", ROLE_SIZES},   {"ids", ROLE_INDICES},    {"widths", ROLE_OWN},
         {"parts", ROLE_OWN},    {"starts", ROLE_OWN},     {"sizes", ROLE_OWN},
         {"steps", ROLE_OWN},

@@ -130,9 +130,23 @@ fn_decl *check_callee(const expr *callee) {
     return callee->u.name.symbol->fn;
 }
 
+/* grad(f) and its like. */
+static bool is_derivative(const expr *callee) {
+    const builtin_use *use = callee->kind == EXPR_CALL ? callee->u.call.builtin : NULL;
+    return use != NULL && use->wrt != NULL;
+}
+
 /* What a message calls the called. */
 static const char *callee_name(const expr *callee) {
+    if (is_derivative(callee)) callee = callee->u.call.callee;
     return callee->kind == EXPR_NAME ? callee->u.name.name : "fn";
+}
+
+/* Whose parameters the arguments are for: those of a derivative have the names of the function's own. */
+static const fn_decl *parameters_of(const expr *callee, const type *fn) {
+    if (is_derivative(callee)) callee = callee->u.call.builtin->args[0];
+    const fn_decl *decl = check_callee(callee);
+    return decl != NULL && decl->count == fn->count ? decl : NULL;
 }
 
 static void check_loose(checker *c, const expr *e) {
@@ -328,8 +342,7 @@ static const type *check_function_call(checker *c, expr *e) {
         check_loose(c, e);
         return &check_error_type;
     }
-    const fn_decl *decl = check_callee(callee);
-    if (decl != NULL && decl->count != fn->count) decl = NULL;
+    const fn_decl *decl = parameters_of(callee, fn);
     instance n;
     if (!place_arguments(c, e, fn, decl)) return check_loose(c, e), &check_error_type;
     if (!check_instance_open(c, &n, fn)) return &check_error_type;

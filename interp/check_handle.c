@@ -220,7 +220,7 @@ static void check_loose_options(checker *c, const expr *e) {
 
 /* ---- custom rules ---- */
 
-static bool has_rule(const fn_decl *f, char initial) {
+bool check_has_rule(const fn_decl *f, char initial) {
     for (const decorator *d = f->decorators; d != NULL; d = d->next)
         if (d->name[0] == initial) return true;
     return false;
@@ -228,7 +228,7 @@ static bool has_rule(const fn_decl *f, char initial) {
 
 static void check_forward_rule(checker *c, const expr *e) {
     const fn_decl *f = check_callee(e->u.handle.call->u.call.callee);
-    if (f == NULL || !has_rule(f, 'v') || has_rule(f, 'j')) return;
+    if (f == NULL || !check_has_rule(f, 'v') || check_has_rule(f, 'j')) return;
     const char *name = handled_name(e->u.handle.call);
     diag *d = diag_error(
         c->d, ERROR_K0702, e->u.handle.call->at,
@@ -258,7 +258,7 @@ static void note_handled(checker *c, const expr *e) {
 
 void check_handled_warnings(checker *c) {
     for (const handled *h = c->handles; h != NULL; h = h->next) {
-        for (int i = 0; i < h->fn->count && !has_rule(h->fn, 'v'); i++) {
+        for (int i = 0; i < h->fn->count && !check_has_rule(h->fn, 'v'); i++) {
             const param *p = &h->fn->params[i];
             if (p->symbol == NULL || p->symbol->read || !is_differentiated(h->handle, i)) continue;
             p->symbol->read = true;

@@ -259,6 +259,12 @@ const type *check_special(checker *c, builtin_call *b) {
     case BUILTIN_top_k:
     case BUILTIN_cummax: return check_composite(c, b);
     case BUILTIN_einsum: return check_einsum(c, b);
+    case BUILTIN_grad:
+    case BUILTIN_vjp:
+    case BUILTIN_jvp:
+    case BUILTIN_hvp:
+    case BUILTIN_jacobian:
+    case BUILTIN_hessian: return check_derivative(c, b);
     case BUILTIN_tape:
     case BUILTIN_push:
     case BUILTIN_pop:

@@ -20,6 +20,7 @@ typedef enum code_kind {
     CODE_TUPLE,
     CODE_PROJECT,
     CODE_REVERSE, CODE_FORWARD,
+    CODE_JACOBIAN,              /* all derivatives of all entries of a function's value */
     CODE_INDEX,                 /* x[i, lo:hi:step], slice, slice_add */
     CODE_CHECK,
     CODE_DIM,                   /* a dim name as a number */
@@ -154,6 +155,10 @@ struct code {
             int count;
             code **args;
             bool *floating;     /* which parameters are differentiated */
+            int primals;        /* parts of the function's value: more than 1 only of a gradient's */
+            bool drops_primal;  /* the derivatives alone are the result */
+            bool by_columns;    /* JACOBIAN: in forward mode, whatever the run says of sizes */
+            uint8_t *ones;      /* JACOBIAN: literal-one axes of each part, by primal, then parameter */
             bool strong_zero;   /* REVERSE */
             code *seed;         /* REVERSE; NULL: ones */
             code **tangents;    /* FORWARD: one for each floating parameter */

@@ -5,7 +5,7 @@
 
 #include "runtime/door.h"
 
-void values_release(context *c, value *v, int count) {
+void values_release(context *c, const value *v, int count) {
     for (int i = 0; i < count; i++) value_release(c, v[i]);
 }
 
@@ -94,7 +94,7 @@ static bool eval_logic(evaluator *ev, value *frame, const code *n, value *out) {
 
 /* ---- tuples ---- */
 
-bool eval_pack(evaluator *ev, value *items, int count, value *out) {
+bool eval_pack(evaluator *ev, const value *items, int count, value *out) {
     if (count == 1) {
         *out = items[0];
         return true;
@@ -235,6 +235,7 @@ bool eval(evaluator *ev, value *frame, const code *n, value *out) {
     case CODE_PROJECT: return eval_project(ev, frame, n, out);
     case CODE_REVERSE:
     case CODE_FORWARD: return eval_handle(ev, frame, n, 1, out);
+    case CODE_JACOBIAN: return eval_jacobian(ev, frame, n, out);
     case CODE_INDEX: return eval_index(ev, frame, n, out);
     case CODE_COMPOSITE: return eval_composite(ev, frame, n, out);
     case CODE_PUSH: return eval_push(ev, frame, n, out);

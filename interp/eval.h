@@ -41,6 +41,7 @@ bool eval_shapes_hold(evaluator *ev, const code *n, const op_type *shapes, const
 bool eval_checkpointed(evaluator *ev, value *frame, const code *n, value *carries, uint8_t handlers,
                        const value *const *reads, int count, bool *done, uint64_t *trips) MUST_CHECK;
 bool eval_handle(evaluator *ev, value *frame, const code *n, int count, value *out) MUST_CHECK;
+bool eval_jacobian(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
 bool eval_call_node(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
 bool eval_closure(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
 bool eval_index(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
@@ -59,7 +60,7 @@ bool eval_steps(evaluator *ev, value *frame, const code *block) MUST_CHECK;
 /* Puts v, taken over, where the binding says. */
 void eval_bind(evaluator *ev, value *frame, const binding *to, value v);
 /* One value out of count: itself, or a tuple. Takes them over, also on failure. */
-bool eval_pack(evaluator *ev, value *items, int count, value *out) MUST_CHECK;
+bool eval_pack(evaluator *ev, const value *items, int count, value *out) MUST_CHECK;
 /* Count values out of a tuple, taken over. */
 bool eval_unpack(evaluator *ev, value v, int count, value *out) MUST_CHECK;
 bool eval_condition(evaluator *ev, value *frame, const code *n, bool *out) MUST_CHECK;
@@ -76,7 +77,7 @@ typedef struct called {
 bool eval_callee(evaluator *ev, value *frame, const callee *c, called *out) MUST_CHECK;
 void called_close(evaluator *ev, called *f);
 bool eval_args(evaluator *ev, value *frame, code *const *args, int count, value *out) MUST_CHECK;
-void values_release(context *c, value *v, int count);
+void values_release(context *c, const value *v, int count);
 
 /* Applies what (ad_parameter, ad_join or ad_carry, as a closure over its handlers) to every floating leaf. */
 typedef enum boundary { BOUNDARY_PARAMETER, BOUNDARY_JOIN, BOUNDARY_CARRY } boundary;

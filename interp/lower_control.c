@@ -240,6 +240,7 @@ code *lower_handle(fn_scope *s, const expr *e) {
     } else {
         handle_function(s, e, n);
     }
+    n->u.handle.primals = 1;
     n->u.handle.strong_zero = e->u.handle.strong_zero;
     if (e->u.handle.seed != NULL) n->u.handle.seed = lower_expr(s, e->u.handle.seed);
     n->u.handle.tangents = LOWER_ARRAY(s->l, code *, e->u.handle.tangent_count);

@@ -426,6 +426,12 @@ code *lower_builtin_with(fn_scope *s, const expr *e, code **args, code **sizes) 
     case BUILTIN_tril:
     case BUILTIN_triu: return lower_triangle(s, e, args[0]);
     case BUILTIN_embedding: return lower_embedding(s, e, args);
+    case BUILTIN_grad:
+    case BUILTIN_vjp:
+    case BUILTIN_jvp:
+    case BUILTIN_hvp:
+    case BUILTIN_jacobian:
+    case BUILTIN_hessian: return lower_derivative(s, e, args[0]);
     case BUILTIN_COUNT: break;
     }
     return NULL;

@@ -114,6 +114,10 @@ code *lower_index(fn_scope *s, const expr *e);
 /* A builtin that the evaluator makes of several ops; args in the order of builtin_operands. */
 code *lower_composite(fn_scope *s, const expr *e, code **args, code **sizes);
 
+/* ---- lower_derivative.c ---- */
+/* grad(f) and its like; function: f, lowered. */
+code *lower_derivative(fn_scope *s, const expr *e, code *function);
+
 /* ---- lower_literal.c ---- */
 code *lower_number(fn_scope *s, const expr *e);
 code *lower_list(fn_scope *s, const expr *e);

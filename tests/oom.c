@@ -52,6 +52,12 @@ static const program_text programs[] = {
                  "let k: F64 = 4.0;\n"
                  "let (a, b) = (w * 2.0, [k, k]);\n"
                  "handle f(a + b, k) with reverseMode\n"},
+    {"derivatives", "fn f(x: tensor<F64, [N]>, w: F64) -> F64 { sum(x * x * x) * w }\n"
+                    "fn g(x: tensor<F64, [N]>) -> tensor<F64, [N]> { x * sum(x) }\n"
+                    "let x = tensor<F64, [2]>([0.5, -1.0]);\n"
+                    "let w: F64 = 2.0;\n"
+                    "(grad(f)(x, w), vjp(f)(x, w, w), jvp(f)(x, w, x, w), hvp(f)(x, w, x, w), jacobian(g)(x),\n"
+                    " hessian(f)(x, w), jacobian(jacobian(g))(x), handle f(x, w) with reverseMode(wrt=w, strong_zero=true))\n"},
     {"checkpoints", "fn f(x: tensor<F64, [2]>, a: F64, n: I32) -> F64 {\n"
                     "  @checkpoint(k=2) let (r, s) = while (i < n) [r = x * 1.0, s = a, i = 0] {\n"
                     "    @checkpoint(slots=2) let q = while (j < 3) [q = r * s, j = 0] {\n"

@@ -562,7 +562,7 @@ static bool check_forward(trial *t, unsigned mask, const derivative *d) {
     }
     ok = ok && perform_case(t, in, &out);
     if (inside && !ok) forward_abandon(c, &scope);
-    ok = ok && forward_leave(c, &scope, &out, nowhere, &made);
+    ok = ok && forward_leave(c, &scope, &out, 1, nowhere, &made);
     if (ok) {
         numbers x;
         numbers_of(&made, &x);
@@ -666,7 +666,7 @@ static bool phi_tangent(trial *t, unsigned mask, double *slope) {
     }
     ok = ok && forward_parameter(c, &scope, &du, nowhere, &u) && weigh(t, in, &u, mask, &phi);
     if (inside && !ok) forward_abandon(c, &scope);
-    ok = ok && forward_leave(c, &scope, &phi, nowhere, &made);
+    ok = ok && forward_leave(c, &scope, &phi, 1, nowhere, &made);
     if (ok) *slope = value_as_double(&made);
     value_release(c, u);
     value_release(c, du);
