@@ -289,6 +289,8 @@ const type *check_builtin_call(checker *c, expr *e, int builtin, expect x);
 /* A builtin's name where a function of type `wanted` is asked for. */
 const type *check_builtin_value(checker *c, expr *e, int builtin, const type *wanted);
 const char *check_builtin_name(int builtin);
+/* The builtin of this name as in name_entry, whatever a program makes of the name; or -1. */
+int check_builtin_named(const char *name);
 /* Which argument of a builtin's call is for the parameter of this name; -1: none. */
 int check_builtin_argument(const builtin_use *use, const char *name);
 
@@ -304,6 +306,8 @@ typedef struct builtin_param {
     param_role role;
     bool optional;
 } builtin_param;
+/* The parameters of a builtin (an op_id, or OP_COUNT + a builtin_id); returns how many. */
+int check_builtin_params(int builtin, builtin_param *out);
 /* What literals as operands make of the result: NONE when it does not have their element type. */
 literal_class check_builtin_class(int builtin);
 /* The role of a call's i-th argument, whose name may be NULL. ROLE_OPERAND: the result has its element

@@ -18,6 +18,12 @@ const char *check_builtin_name(int builtin) {
                                    : builtin_table[builtin - (int)OP_COUNT].surface;
 }
 
+int check_builtin_named(const char *name) {
+    for (int i = 0; i < (int)OP_COUNT + (int)BUILTIN_COUNT; i++)
+        if (name[0] != '\0' && strcmp(check_builtin_name(i), name) == 0) return i;
+    return -1;
+}
+
 static const char *signature_of(int builtin) {
     return builtin < (int)OP_COUNT ? op_table[builtin].signature
                                    : builtin_table[builtin - (int)OP_COUNT].signature;
@@ -71,6 +77,10 @@ static int parse_signature(const char *at, builtin_param *out) {
         for (at = end; *at == ',' || *at == ' ';) at++;
     }
     return count;
+}
+
+int check_builtin_params(int builtin, builtin_param *out) {
+    return parse_signature(signature_of(builtin), out);
 }
 
 /* ---- literals as operands ---- */
@@ -155,7 +165,7 @@ literal_class check_builtin_class(int builtin) {
 
 param_role check_builtin_place(int builtin, const char *name, int i) {
     builtin_param params[BUILTIN_PARAMS];
-    int count = parse_signature(signature_of(builtin), params), at = name == NULL ? i : 0;
+    int count = check_builtin_params(builtin, params), at = name == NULL ? i : 0;
     while (name != NULL && at < count && !is_word(&params[at], name)) at++;
     bool einsum = builtin == (int)OP_COUNT + (int)BUILTIN_einsum;
     if (einsum) return at == 0 ? ROLE_STRING : ROLE_OPERAND;
@@ -648,7 +658,7 @@ const type *check_builtin_call(checker *c, expr *e, int builtin, expect x) {
     mark_callee(e->u.call.callee, builtin);
     b.use = ARENA_NEW(c->a, builtin_use);
     if (b.use == NULL) return c->failed = true, &check_error_type;
-    b.count = parse_signature(signature_of(builtin), b.params);
+    b.count = check_builtin_params(builtin, b.params);
     b.use->is_op = builtin < (int)OP_COUNT;
     if (b.use->is_op)
         b.use->op = (op_id)builtin;

@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum {
-    DEGREE_MOST = 8, /* symbols in one product */
     TERMS_MOST = 64, /* terms of a polynomial */
     WORK_MOST = 256, /* terms while multiplying */
 };
@@ -17,7 +16,7 @@ enum {
 typedef struct dim_term {
     int64_t factor;
     uint32_t degree;
-    uint32_t symbols[DEGREE_MOST]; /* numbers, ascending */
+    uint32_t symbols[DIM_DEGREE_MOST]; /* numbers, ascending */
 } dim_term;
 
 typedef struct dim_poly {
@@ -212,6 +211,19 @@ int dims_symbols(const dims *d, int64_t dim, int64_t *out, int room) {
     return count;
 }
 
+int dims_term_count(const dims *d, int64_t dim) {
+    return dim >= 0 ? dim > 0 : (int)poly_of(d, dim)->count;
+}
+
+int dims_term(const dims *d, int64_t dim, int i, int64_t *factor, int64_t *out) {
+    dim_view v;
+    view_open(d, dim, &v);
+    const dim_term *term = &v.terms[i];
+    *factor = term->factor;
+    for (uint32_t k = 0; k < term->degree; k++) out[k] = d->symbols[term->symbols[k]].id;
+    return (int)term->degree;
+}
+
 bool dims_constant(const dims *d, int64_t dim, int64_t *value) {
     *value = dim;
     if (dim >= 0) return true;
@@ -279,7 +291,7 @@ static bool product(const dim_term *a, const dim_term *b, dim_term *out) {
     uint32_t i = 0, k = 0;
     *out = (dim_term){.degree = a->degree + b->degree};
     if (__builtin_mul_overflow(a->factor, b->factor, &out->factor)) return false;
-    if (out->degree > DEGREE_MOST) return false;
+    if (out->degree > DIM_DEGREE_MOST) return false;
     for (uint32_t n = 0; n < out->degree; n++) {
         bool first = k == b->degree || (i < a->degree && a->symbols[i] <= b->symbols[k]);
         out->symbols[n] = first ? a->symbols[i++] : b->symbols[k++];

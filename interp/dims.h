@@ -16,6 +16,12 @@ uint32_t dims_symbol_count(const dims *d);
 /* The different symbols in a dim, at most room of them; returns how many were written. */
 int dims_symbols(const dims *d, int64_t dim, int64_t *out, int room);
 
+/* A dim as a sum of terms, those of most symbols first: how many there are, and the i-th, its factor and the
+ * symbols of its product into out, which has room for DIM_DEGREE_MOST; returns how many those are. */
+enum { DIM_DEGREE_MOST = 8 };
+int dims_term_count(const dims *d, int64_t dim);
+int dims_term(const dims *d, int64_t dim, int i, int64_t *factor, int64_t *out);
+
 /* The value of a dim without symbols; false for others. */
 bool dims_constant(const dims *d, int64_t dim, int64_t *value);
 

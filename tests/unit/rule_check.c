@@ -209,19 +209,24 @@ static void release_all(context *c, value *v, int n) {
 }
 
 /* The operands at x + h * v; v may be NULL. */
-static bool operands_at(trial *t, const numbers *v, double h, dtype type, value *in) {
+static bool make_operands(context *c, const trial *t, const numbers *v, double h, dtype type,
+                          value *in) {
     const rule_case *rc = t->rc;
     for (int k = 0; k < rc->n; k++) in[k] = value_none();
     for (int k = 0; k < rc->n; k++) {
         numbers x = t->x[k];
         dtype own = real(rc, k) ? type : rc->in[k].condition ? DT_Bool : DT_I64;
         for (int64_t i = 0; v != NULL && real(rc, k) && i < x.size; i++) x.at[i] += h * v[k].at[i];
-        if (!value_of(&t->c, &x, own, rc->in[k].layout, &in[k])) {
-            release_all(&t->c, in, rc->n);
+        if (!value_of(c, &x, own, rc->in[k].layout, &in[k])) {
+            release_all(c, in, rc->n);
             return false;
         }
     }
     return true;
+}
+
+static bool operands_at(trial *t, const numbers *v, double h, dtype type, value *in) {
+    return make_operands(&t->c, t, v, h, type, in);
 }
 
 static bool perform(context *c, op_id op, const op_attrs *attrs, int n, const value *in,
@@ -749,6 +754,14 @@ static trial trial_of(const rule_case *rc, char *why, size_t room) {
     context_init(&t.c);
     kernel_install(&t.c);
     return t;
+}
+
+bool rule_operands(const rule_case *rc, context *c, value *in, op_attrs *attrs) {
+    trial t = {.rc = rc, .attrs = rc->attrs};
+    (void)trial_begin(&t);
+    choose_point(&t);
+    *attrs = t.attrs;
+    return make_operands(c, &t, NULL, 0, DT_F64, in);
 }
 
 bool rule_check(const rule_case *rc, const rule_subject *subject, char *why, size_t room) {

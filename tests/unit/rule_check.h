@@ -6,6 +6,7 @@
 #define KINA_RULE_CHECK_H
 
 #include "ad/builder.h"
+#include "runtime/value.h"
 
 enum { CASE_OPERANDS = 3, CASE_ELEMENTS = 64 };
 
@@ -69,6 +70,10 @@ bool rule_check_memory(const rule_case *rc, char *why, size_t room);
 bool rule_gradients(const rule_case *rc, double x[CASE_OPERANDS][4], double seed,
                     numbers gradient[CASE_OPERANDS], numbers second[CASE_OPERANDS], char *why,
                     size_t room);
+
+/* A case's operands at a point of their domains, F64s unless they are integers or a condition, and its attributes
+ * with their literal ones. */
+bool rule_operands(const rule_case *rc, context *c, value *in, op_attrs *attrs);
 
 /* "matmul (2 1* 3, 3 4)": for messages. */
 void rule_case_name(const rule_case *rc, char *out, size_t room);

@@ -1,0 +1,16 @@
+/* Writing: a graph (ad/graph.h) as the syntax tree of an ordinary program, which ast_print turns into text.
+ *
+ * The program has one function, in front of which stand the functions that its calls need. It keeps the
+ * user's names and control flow, folds what is used once into the place of its use, copies and drops what
+ * ownership asks for, and says behind a line of a derivative which line of the source it answers. */
+#ifndef KINA_WRITE_H
+#define KINA_WRITE_H
+
+#include "ad/graph.h"
+#include "interp/ast.h"
+
+/* The graph as the function `name` of a fresh program; out has an arena and names. src: what the spans of the
+ * graph's nodes lie in; NULL: no comments. False with the context's error set. */
+bool write_program(graph *g, const char *name, const source *src, program *out) MUST_CHECK;
+
+#endif

@@ -1,0 +1,210 @@
+/* Writing graphs: every op reads back as what it was, and graphs made by hand give the text that a person would
+ * write, which is a program that computes the same. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ad/performer.h"
+#include "runtime/door.h"
+#include "runtime/print.h"
+#include "tests/unit/rule_check.h"
+#include "tests/unit/write_check.h"
+
+/* ---- every op ---- */
+
+/* Ops without derivatives, of which the table of rules has no cases. */
+#define INTEGERS(what, list) {.shape = what, .entries = list}
+#define FLOATS(what)         {.shape = what, .low = -2, .high = 2}
+#define BOOLS(what, list)    {.shape = what, .entries = list, .condition = true}
+static const rule_case passive[] = {
+    {OP_sign, {.axis = 0}, 1, {FLOATS("2 3")}},
+    {OP_floor, {.axis = 0}, 1, {FLOATS("4")}},
+    {OP_ceil, {.axis = 0}, 1, {FLOATS("4")}},
+    {OP_round, {.axis = 0}, 1, {FLOATS("4")}},
+    {OP_step, {.axis = 0}, 1, {FLOATS("4")}},
+    {OP_not, {.axis = 0}, 1, {BOOLS("3", "1 0 1")}},
+    {OP_cast, {.dtype = DT_I32}, 1, {FLOATS("4")}},
+    {OP_cast, {.dtype = DT_Bool}, 1, {INTEGERS("3", "0 2 -1")}},
+    {OP_rem, {.axis = 0}, 2, {INTEGERS("3", "7 -7 5"), INTEGERS("", "3")}},
+    {OP_lt, {.axis = 0}, 2, {FLOATS("3"), FLOATS("2 3")}},
+    {OP_le, {.axis = 0}, 2, {INTEGERS("3", "1 2 3"), INTEGERS("3", "2 2 2")}},
+    {OP_gt, {.axis = 0}, 2, {FLOATS("3"), FLOATS("")}},
+    {OP_ge, {.axis = 0}, 2, {FLOATS("2 1*"), FLOATS("2 3")}},
+    {OP_eq, {.axis = 0}, 2, {INTEGERS("2", "1 2"), INTEGERS("2", "1 3")}},
+    {OP_ne, {.axis = 0}, 2, {BOOLS("2", "1 0"), BOOLS("2", "1 1")}},
+    {OP_and, {.axis = 0}, 2, {BOOLS("2", "1 0"), BOOLS("2", "1 1")}},
+    {OP_or, {.axis = 0}, 2, {BOOLS("2", "1 0"), BOOLS("2", "0 0")}},
+    {OP_any, {.axes = 2}, 1, {BOOLS("2 2", "1 0 0 0")}},
+    {OP_all, {.axes = 3, .keepdims = true}, 1, {BOOLS("2 2", "1 1 1 1")}},
+    {OP_argmax, {.axes = 2, .keepdims = true}, 1, {FLOATS("2 3")}},
+    {OP_argmin, {.axes = 3}, 1, {FLOATS("2 3")}},
+    {OP_argsort, {.axis = 0}, 1, {FLOATS("3 2")}},
+    {OP_arg_top_k, {.axis = 1, .dims = {2}}, 1, {FLOATS("2 3")}},
+    {OP_arg_cummax, {.axis = 0}, 1, {FLOATS("3 2")}},
+    {OP_one_hot, {.dims = {4}}, 1, {INTEGERS("3", "2 0 3")}},
+    {OP_max_pool_place, {.step = {1, 2, 2, 3}, .lo = {0, 1}}, 1, {FLOATS("1 1 4 5")}},
+    {OP_arange, {.dims = {4}, .dtype = DT_I32}, 0, {{NULL}}},
+    {OP_arange, {.dims = {4}, .dtype = DT_I64}, 0, {{NULL}}},
+    {OP_eye, {.dims = {3}, .dtype = DT_Bool}, 0, {{NULL}}},
+    {OP_eye, {.dims = {3}, .dtype = DT_F32}, 0, {{NULL}}},
+    {OP_random_bits, {.rank = 1, .dims = {5}}, 1, {INTEGERS("", "42")}},
+    {OP_random_uniform, {.rank = 2, .dims = {2, 2}, .dtype = DT_F64}, 1, {INTEGERS("", "7")}},
+    {OP_random_normal, {.rank = 1, .dims = {3}, .dtype = DT_F32}, 1, {INTEGERS("", "7")}},
+};
+
+/* The case as a graph of one op on parameters, whose sizes are those of the operands. */
+static void graph_of(write_fixture *f, const rule_case *rc, const op_attrs *attrs, const value *in) {
+    static const char *const words[] = {"x", "y", "z"};
+    var params[CASE_OPERANDS];
+    for (int k = 0; k < rc->n; k++) {
+        op_type of = value_type(&in[k]);
+        params[k] = region_param(&f->g, f->g.top, graph_var_new(&f->g, &of, words[k]));
+    }
+    var out = graph_op(&f->g, f->g.top, rc->op, attrs, rc->n, params, (span){0, 0});
+    region_results(&f->g, f->g.top, 1, &out);
+}
+
+/* Numbers are printed so that they read back to the same bits. */
+static bool same(context *c, const value *a, const value *b) {
+    text x, y;
+    text_init(&x, c);
+    text_init(&y, c);
+    value_print_type(&x, a);
+    value_json(&x, a);
+    value_print_type(&y, b);
+    value_json(&y, b);
+    bool equal = strcmp(text_data(&x), text_data(&y)) == 0;
+    text_close(&x);
+    text_close(&y);
+    return equal;
+}
+
+static void op_reads_back(void *self, const rule_case *rc) {
+    int *cases = self;
+    char name[100];
+    write_fixture f;
+    engine e;
+    results r;
+    value in[CASE_OPERANDS], direct;
+    op_attrs attrs;
+    cases[rc->op]++;
+    write_open(&f);
+    ck_assert(rule_operands(rc, &f.c, in, &attrs));
+    op_call call = {.op = rc->op, .n = (uint8_t)rc->n, .attrs = &attrs, .in = in};
+    ck_assert_msg(door_perform(&f.c, &call, &direct), "%s", f.c.err.message);
+    graph_of(&f, rc, &attrs, in);
+    write_call_text(&f, in, rc->n, &e, &r);
+    rule_case_name(rc, name, sizeof name);
+    ck_assert_msg(r.count == 1 && same(&f.c, &r.items[0].v, &direct), "%s differs:\n%s", name,
+                  text_data(&f.out));
+    results_release(&f.c, &r);
+    engine_close(&e);
+    value_release(&f.c, direct);
+    for (int k = 0; k < rc->n; k++) value_release(&f.c, in[k]);
+    write_close(&f);
+}
+
+START_TEST(every_op) {
+    int cases[OP_COUNT] = {0};
+    rule_cases_walk(op_reads_back, cases);
+    for (size_t i = 0; i < COUNT_OF(passive); i++) op_reads_back(cases, &passive[i]);
+    for (int op = 0; op < OP_COUNT; op++)
+        ck_assert_msg(cases[op] > 0 || op == OP_custom, "no case of %s", op_table[op].name);
+}
+END_TEST
+
+/* ---- texts ---- */
+
+static void shows(write_fixture *f, int count, const var *out, const char *expected) {
+    region_results(&f->g, f->g.top, count, out);
+    ck_assert_str_eq(write_text(f), expected);
+}
+
+/* Checks without a run that the text is a program. */
+static void is_program(write_fixture *f) {
+    engine e;
+    engine_init(&e, &f->c, (engine_options){0});
+    bool good = engine_load(&e, "written.kina", text_data(&f->out), f->out.length);
+    ck_assert_msg(good, "%s\nis no program: %s", text_data(&f->out),
+                  e.diags.first != NULL ? e.diags.first->message : f->c.err.message);
+    engine_close(&e);
+}
+
+START_TEST(straight_lines) {
+    write_fixture f;
+    write_open(&f);
+    region *top = f.g.top;
+    int64_t b = write_named_dim(&f, "B"), d = write_named_dim(&f, "D");
+    var x = write_param(&f, "x", DT_F32, 2, b, d), w = write_param(&f, "w", DT_F32, 1, d);
+    var h = write_named(&f, write_binary_op(&f, top, OP_matmul, x, w), "h");
+    var y = write_unary_op(&f, top, OP_relu, write_binary_op(&f, top, OP_add, h, write_f32(&f, top, -0.5)));
+    var s = graph_op(&f.g, top, OP_sum, &(op_attrs){.axes = 1}, 1, &y, (span){0, 0});
+    var mean = write_binary_op(&f, top, OP_div, s, graph_size(&f.g, top, b, DT_F32));
+    shows(&f, 2, (var[]){mean, h},
+          "fn f(x: tensor<F32, [B, D]>, w: tensor<F32, [D]>) -> (F32, tensor<F32, [B]>) {\n"
+          "    let h = x @ w;\n"
+          "    (sum(relu(h + -0.5)) / F32(B), h)\n"
+          "}\n");
+    is_program(&f);
+    write_close(&f);
+}
+END_TEST
+
+/* A new adjoint takes over the name of one that nothing reads any more; one that is read keeps it. */
+START_TEST(adjoint_names) {
+    write_fixture f;
+    write_open(&f);
+    region *top = f.g.top;
+    var x = write_param(&f, "x", DT_F32, 0), sum = write_param(&f, "sum", DT_F32, 0);
+    var h = write_named(&f, write_unary_op(&f, top, OP_exp, x), "h");
+    var h_again = write_named(&f, write_unary_op(&f, top, OP_sin, h), "h");
+    var first = write_binary_op(&f, top, OP_mul, sum, h_again);
+    var second = write_binary_op(&f, top, OP_add, first, h);
+    graph_at(&f.g, first)->derivative_of = graph_at(&f.g, second)->derivative_of = h;
+    graph_at(&f.g, first)->prefix = graph_at(&f.g, second)->prefix = "d_";
+    var t = write_binary_op(&f, top, OP_mul, second, second);
+    var u = write_binary_op(&f, top, OP_mul, t, t);
+    shows(&f, 3, (var[]){u, h_again, second},
+          "fn f(x: F32, sum2: F32) -> (F32, F32, F32) {\n"
+          "    let h = exp(x);\n"
+          "    let h2 = sin(h);\n"
+          "    let d_h = sum2 * h2;\n"
+          "    let d_h = d_h + h;\n"
+          "    let t1 = d_h * d_h;\n"
+          "    (t1 * t1, h2, d_h)\n"
+          "}\n");
+    is_program(&f);
+    write_close(&f);
+}
+END_TEST
+
+START_TEST(long_lines) {
+    write_fixture f;
+    write_open(&f);
+    region *top = f.g.top;
+    var x = write_param(&f, "a_long_name_of_a_parameter", DT_F32, 0), y = x;
+    for (int i = 0; i < 3; i++) y = write_binary_op(&f, top, OP_add, write_unary_op(&f, top, OP_sigmoid, x), y);
+    shows(&f, 1, &y,
+          "fn f(a_long_name_of_a_parameter: F32) -> F32 {\n"
+          "    let t1 = sigmoid(a_long_name_of_a_parameter) + a_long_name_of_a_parameter;\n"
+          "    let t2 = sigmoid(a_long_name_of_a_parameter) + t1;\n"
+          "    sigmoid(a_long_name_of_a_parameter) + t2\n"
+          "}\n");
+    is_program(&f);
+    write_close(&f);
+}
+END_TEST
+
+Suite *suite_write(void) {
+    Suite *suite = suite_create("write");
+    TCase *ops = tcase_create("ops");
+    tcase_set_timeout(ops, 120);
+    tcase_add_test(ops, every_op);
+    suite_add_tcase(suite, ops);
+    TCase *texts = tcase_create("texts");
+    tcase_add_test(texts, straight_lines);
+    tcase_add_test(texts, adjoint_names);
+    tcase_add_test(texts, long_lines);
+    suite_add_tcase(suite, texts);
+    return suite;
+}
