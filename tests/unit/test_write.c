@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ad/performer.h"
+#include "interp/write.h"
 #include "runtime/door.h"
 #include "runtime/print.h"
 #include "tests/unit/rule_check.h"
@@ -195,6 +196,180 @@ START_TEST(long_lines) {
 }
 END_TEST
 
+/* ---- control flow ---- */
+
+/* A loop from inits, with a condition and a body to be filled; gives its params to both. */
+static node *loop_of(write_fixture *f, region *r, int n, const var *inits, const char *const *carried, int outs) {
+    node *loop = node_new(&f->g, r, NODE_WHILE, n, inits, outs);
+    for (int k = 0; k < 2; k++) {
+        loop->inside[k] = region_new(&f->g, r, loop);
+        for (int i = 0; i < n; i++)
+            region_param(&f->g, loop->inside[k],
+                         graph_var_new(&f->g, graph_type(&f->g, inits[i]), k == 1 ? carried[i] : NULL));
+    }
+    for (int i = 0; i < outs; i++)
+        node_out(&f->g, r, loop, i, graph_var_new(&f->g, graph_type(&f->g, inits[i]), carried[i]));
+    return loop;
+}
+
+static var number(write_fixture *f, region *r, dtype t, double x) {
+    return graph_number(&f->g, r, value_number(t, x));
+}
+
+/* `while (i < n) [...]`, i being carry number `at`, counted up as the result number `at` of the body. */
+static var count_up(write_fixture *f, node *loop, int at, var n) {
+    region *condition = loop->inside[0], *body = loop->inside[1];
+    var less = write_binary_op(f, condition, OP_lt, condition->params[at], n);
+    region_results(&f->g, condition, 1, &less);
+    return write_binary_op(f, body, OP_add, body->params[at], number(f, body, DT_I32, 1));
+}
+
+/* x is given to the loop and read behind it; the body yields w, which is outside, and one value twice; it reads
+ * neither `lost` nor what an inner branch gives back as it is. */
+START_TEST(owners) {
+    write_fixture f;
+    write_open(&f);
+    region *top = f.g.top;
+    int64_t d = write_named_dim(&f, "D");
+    var x = write_param(&f, "x", DT_F32, 1, d), w = write_param(&f, "w", DT_F32, 1, d);
+    var n = write_param(&f, "n", DT_I32, 0);
+    const char *const carried[] = {"a", "b", "lost", "c", "i"};
+    node *loop = loop_of(&f, top, 5, (var[]){x, x, w, x, number(&f, top, DT_I32, 0)}, carried, 4);
+    region *body = loop->inside[1];
+    var next = count_up(&f, loop, 4, n);
+    var sum = write_binary_op(&f, body, OP_add, body->params[0], body->params[1]);
+    var big = graph_op(&f.g, body, OP_sum, &(op_attrs){.axes = 1}, 1, &sum, (span){0, 0});
+    big = write_binary_op(&f, body, OP_gt, big, number(&f, body, DT_F32, 9));
+    node *branch = node_new(&f.g, body, NODE_IF, 1, &big, 1);
+    for (int k = 0; k < 2; k++) branch->inside[k] = region_new(&f.g, body, branch);
+    region_results(&f.g, branch->inside[0], 1, &body->params[3]);
+    var half = write_binary_op(&f, branch->inside[1], OP_mul, sum, number(&f, branch->inside[1], DT_F32, 0.5));
+    region_results(&f.g, branch->inside[1], 1, &half);
+    node_out(&f.g, body, branch, 0, graph_var_new(&f.g, graph_type(&f.g, x), NULL));
+    region_results(&f.g, body, 5, (var[]){sum, sum, w, branch->out[0], next});
+    var y = write_binary_op(&f, top, OP_add, loop->out[0], x);
+    y = write_binary_op(&f, top, OP_mul, y, loop->out[3]);
+    shows(&f, 1, &y,
+          "fn f(x: tensor<F32, [D]>, w: tensor<F32, [D]>, n: I32) -> tensor<F32, [D]> {\n"
+          "    let (a, _, _, c) = while (i < n) [\n"
+          "        a = copy(x),\n"
+          "        b = copy(x),\n"
+          "        lost = copy(w),\n"
+          "        c = copy(x),\n"
+          "        i = 0,\n"
+          "    ] {\n"
+          "        drop(lost);\n"
+          "        let t1 = a + b;\n"
+          "        let t2 = if (sum(t1) > 9.0) { copy(c) } else { t1 * 0.5 };\n"
+          "        (t1, copy(t1), copy(w), t2, i + 1)\n"
+          "    };\n"
+          "    (a + x) * c\n"
+          "}\n");
+    is_program(&f);
+    write_close(&f);
+}
+END_TEST
+
+/* Loops inside branches and in one another, literal inits of other types, and a name that is taken again. */
+START_TEST(nested) {
+    write_fixture f;
+    write_open(&f);
+    region *top = f.g.top;
+    var x = write_param(&f, "x", DT_F64, 0), n = write_param(&f, "n", DT_I32, 0);
+    var positive = write_binary_op(&f, top, OP_gt, x, number(&f, top, DT_F64, 0));
+    node *branch = node_new(&f.g, top, NODE_IF, 1, &positive, 1);
+    for (int k = 0; k < 2; k++) branch->inside[k] = region_new(&f.g, top, branch);
+    region *then = branch->inside[0], *otherwise = branch->inside[1];
+    const char *const carried[] = {"s", "i"};
+    node *outer = loop_of(&f, then, 2, (var[]){number(&f, then, DT_F64, 0.1), number(&f, then, DT_I32, 0)}, carried, 1);
+    region *body = outer->inside[1];
+    var next = count_up(&f, outer, 1, n);
+    node *inner = loop_of(&f, body, 2, (var[]){body->params[0], number(&f, body, DT_I32, 0)}, carried, 1);
+    var inner_next = count_up(&f, inner, 1, body->params[1]);
+    var step = write_binary_op(&f, inner->inside[1], OP_mul, inner->inside[1]->params[0], x);
+    region_results(&f.g, inner->inside[1], 2, (var[]){step, inner_next});
+    region_results(&f.g, body, 2, (var[]){inner->out[0], next});
+    region_results(&f.g, then, 1, &outer->out[0]);
+    var minus = number(&f, otherwise, DT_F64, -0.0);
+    region_results(&f.g, otherwise, 1, &minus);
+    node_out(&f.g, top, branch, 0, graph_var_new(&f.g, graph_type(&f.g, x), NULL));
+    shows(&f, 1, &branch->out[0],
+          "fn f(x: F64, n: I32) -> F64 {\n"
+          "    if (x > 0.0) {\n"
+          "        let s = while (i < n) [s: F64 = 0.1, i = 0] {\n"
+          "            let s = while (i2 < i) [s = s, i2 = 0] { (s * x, i2 + 1) };\n"
+          "            (s, i + 1)\n"
+          "        };\n"
+          "        s\n"
+          "    } else {\n"
+          "        F64(-0.0)\n"
+          "    }\n"
+          "}\n");
+    is_program(&f);
+    write_close(&f);
+}
+END_TEST
+
+/* ---- comments ---- */
+
+/* x -> x * sin(x) with its gradient, as the source has it. */
+static void answering(write_fixture *f) {
+    static const char source_text[] = "fn f(x: F32) -> F32 {\n  let h = sin(x);\n  h *\n    x\n}\n";
+    ck_assert(source_init(&f->src, &f->a, "prog.kina", source_text, strlen(source_text)));
+    span sine = {32, 38}, product = {42, 51};
+    region *top = f->g.top;
+    var x = write_param(f, "x", DT_F32, 0);
+    var h = write_named(f, write_unary_op(f, top, OP_sin, x), "h");
+    var y = write_binary_op(f, top, OP_mul, h, x);
+    top->backward_from = top->count;
+    var d_h = write_unary_op(f, top, OP_neg, x), d_x = write_unary_op(f, top, OP_neg, h);
+    var c = write_unary_op(f, top, OP_cos, x), more = write_binary_op(f, top, OP_mul, d_h, c);
+    var d_x2 = write_binary_op(f, top, OP_add, d_x, more);
+    const var of[] = {h, x, VAR_NONE, VAR_NONE, x}, named[] = {d_h, d_x, c, more, d_x2};
+    for (int i = 0; i < 5; i++) {
+        graph_at(&f->g, named[i])->derivative_of = of[i];
+        graph_at(&f->g, named[i])->prefix = "d_";
+        graph_at(&f->g, named[i])->maker->answers = i < 2 ? product : sine;
+    }
+    region_results(&f->g, top, 2, (var[]){y, d_x2});
+}
+
+START_TEST(answers) {
+    write_fixture f;
+    write_open(&f);
+    answering(&f);
+    ck_assert_str_eq(write_text(&f),
+          "fn f(x: F32) -> (F32, F32) {\n"
+          "    // forward\n"
+          "    let h = sin(x);\n"
+          "\n"
+          "    // backward\n"
+          "    let d_h = -x; // line 3: h * x\n"
+          "    let d_x = -h;\n"
+          "    let d_x = d_x + d_h * cos(x); // line 2: sin(x)\n"
+          "    (h * x, d_x)\n"
+          "}\n");
+    is_program(&f);
+    write_close(&f);
+}
+END_TEST
+
+/* With any allocation failing the error is reported, and nothing leaks. */
+START_TEST(failing_memory) {
+    bool ok = false;
+    for (uint64_t n = 1; !ok; n++) {
+        write_fixture f;
+        write_open(&f);
+        answering(&f);
+        program p = {.a = &f.a, .names = &f.names};
+        f.c.mem.fail_at = f.c.mem.requests + n;
+        ok = write_program(&f.g, "f", &f.src, &p);
+        ck_assert(ok || f.c.err.code == ERROR_K0506 || f.c.err.code == ERROR_K0507);
+        write_close(&f);
+    }
+}
+END_TEST
+
 Suite *suite_write(void) {
     Suite *suite = suite_create("write");
     TCase *ops = tcase_create("ops");
@@ -205,6 +380,10 @@ Suite *suite_write(void) {
     tcase_add_test(texts, straight_lines);
     tcase_add_test(texts, adjoint_names);
     tcase_add_test(texts, long_lines);
+    tcase_add_test(texts, owners);
+    tcase_add_test(texts, nested);
+    tcase_add_test(texts, answers);
+    tcase_add_test(texts, failing_memory);
     suite_add_tcase(suite, texts);
     return suite;
 }
