@@ -89,6 +89,27 @@ static bool open_vars(writing *w) {
     return !w->failed;
 }
 
+static void name_as(writing *w, var v, var other) {
+    written *it = &w->vars[v];
+    if (it->of != NULL || it->wish != NULL) return;
+    it->of = write_of(w, other);
+    it->prefix = "";
+}
+
+/* What goes on under the name that it has: tapes, and what loops carry. */
+static void name_alike(writing *w, const region *r) {
+    for (int i = 0; i < r->count; i++) {
+        const node *n = r->nodes[i];
+        if (n->kind == NODE_PUSH || n->kind == NODE_POP) name_as(w, n->out[0], n->in[0]);
+        for (int k = 0; n->kind == NODE_WHILE && k < n->n; k++) {
+            name_as(w, n->inside[1]->params[k], n->in[k]);
+            if (k < n->m) name_as(w, n->out[k], n->inside[1]->params[k]);
+        }
+        for (int k = 0; k < 2; k++)
+            if (n->inside[k] != NULL) name_alike(w, n->inside[k]);
+    }
+}
+
 /* What a variable is named after, once it is known which of them are one. */
 static void name_after(writing *w) {
     for (var v = 0; v < w->g->count; v++) {
@@ -97,6 +118,7 @@ static void name_after(writing *w) {
         w->vars[v].of = write_of(w, of->derivative_of);
         w->vars[v].prefix = of->prefix;
     }
+    name_alike(w, w->g->top);
 }
 
 bool write_program(graph *g, const char *name, const source *src, program *out) {

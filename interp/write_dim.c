@@ -133,8 +133,12 @@ type_expr *write_tuple_type(writing *w, int count, type_expr *const *items) {
     return t;
 }
 
-type_expr *write_leaf_type(writing *w, const tape_element *element, int i) {
-    return write_type(w, &element->leaf[i]);
+static type_expr *write_tape_type(writing *w, const tape_element *element);
+
+/* What a tape holds at one place. */
+static type_expr *write_leaf_type(writing *w, const tape_element *element, int i) {
+    const tape_leaf *leaf = &element->leaf[i];
+    return leaf->tape != NULL ? write_tape_type(w, leaf->tape) : write_type(w, &leaf->type);
 }
 
 static type_expr *write_tape_type(writing *w, const tape_element *element) {

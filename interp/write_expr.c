@@ -7,6 +7,7 @@
 typedef struct counting {
     writing *w;
     const region *r;
+    const node *n;
     int place;
 } counting;
 
@@ -27,6 +28,7 @@ static void note_read(counting *c, var v) {
     const node *maker = graph_at(c->w->g, write_same(c->w, v))->maker;
     of->reads++;
     of->read_in = c->r;
+    of->read_by = c->n;
     of->last_read = c->place;
     if (maker != NULL && maker->kind == NODE_SIZE && is_repeated(c->w, maker))
         note_dim(c, maker->attrs->dims[0]);
@@ -72,6 +74,7 @@ static void count_region(counting *c, const region *r) {
     for (int i = 0; i < r->count; i++) {
         const node *n = r->nodes[i];
         c->r = r;
+        c->n = n;
         c->place++;
         if (renames(n)) {
             note_same(w, n);
@@ -84,6 +87,7 @@ static void count_region(counting *c, const region *r) {
             if (n->inside[k] != NULL) count_region(c, n->inside[k]);
     }
     c->r = r;
+    c->n = NULL;
     c->place++;
     for (int i = 0; i < r->result_count; i++) note_read(c, r->results[i]);
 }
@@ -101,13 +105,19 @@ static bool moves_tapes(const region *r) {
     return false;
 }
 
-static bool may_wait(const node *n, const region *in) {
+/* An empty tape says its type where a loop carries it, and has that of what is pushed on it. */
+static bool takes_empty_tape(const node *n) {
+    return n != NULL && (n->kind == NODE_WHILE || n->kind == NODE_PUSH);
+}
+
+static bool may_wait(const writing *w, const node *n, const region *in) {
     switch ((node_kind)n->kind) {
     case NODE_OP:
     case NODE_NUMBER:
     case NODE_LITERAL:
     case NODE_SIZE:
     case NODE_STOP: return true;
+    case NODE_TAPE: return takes_empty_tape(w->vars[n->out[0]].read_by);
     case NODE_EMPTY: return !moves_tapes(in);
     default: return false;
     }
@@ -115,7 +125,7 @@ static bool may_wait(const node *n, const region *in) {
 
 bool write_waits(const writing *w, const node *n, const region *in) {
     if (renames(n)) return true;
-    if (!may_wait(n, in)) return false;
+    if (!may_wait(w, n, in)) return false;
     if (is_repeated(w, n)) return true;
     const written *of = &w->vars[n->out[0]];
     bool named = of->wish != NULL || (of->of != NULL && of->of->wish != NULL);

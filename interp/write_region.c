@@ -235,7 +235,7 @@ expr *write_block(writing *w, const region *r) {
 }
 
 expr *write_body(writing *w, const region *r) {
-    lines l = {.heading = r->backward_from >= 0 ? "// forward" : NULL};
+    lines l = {.heading = w->g->backward_from != VAR_NONE ? "// forward" : NULL};
     write_nodes(w, r, &l);
     return finish(w, r, &l, false);
 }
@@ -264,16 +264,16 @@ static void write_if(writing *w, const node *n, lines *l) {
 
 /* ---- loops ---- */
 
-/* A literal init says its type in the carry's annotation. */
+/* A literal init, or an empty tape, says its type in the carry's annotation. */
 static void write_carry(writing *w, const region *r, const node *n, int i, carry *c) {
     var of = n->inside[1]->params[i];
     dtype t = (dtype)graph_type(w->g, of)->dtype;
     c->init = given(w, r, n, i);
     c->symbol = &w->vars[of].symbol;
     w->vars[of].bound = true;
-    bool literal = graph_at(w->g, of)->tape == NULL && write_flexible(c->init);
-    bool says = t == DT_F32 || t == DT_I32;
-    if (literal && !says) c->type = write_var_type(w, of);
+    bool tape = graph_at(w->g, of)->tape != NULL;
+    bool literal = !tape && write_flexible(c->init) && t != DT_F32 && t != DT_I32;
+    if (literal || (tape && c->init->kind == EXPR_CALL)) c->type = write_var_type(w, of);
 }
 
 /* The condition reads the carries under the names that the body gives them. */
@@ -402,10 +402,20 @@ static void write_node(writing *w, const region *r, const node *n, lines *l) {
     }
 }
 
+/* Whether the function's backward part has begun. */
+static bool is_backward(const writing *w, const node *n) {
+    return w->g->backward_from != VAR_NONE && n->m > 0 && n->out[0] >= w->g->backward_from &&
+           n->answers.end > n->answers.begin;
+}
+
 static void write_nodes(writing *w, const region *r, lines *l) {
+    bool backward = r != w->g->top;
     for (int i = 0; i < r->count && !w->failed; i++) {
         const node *n = r->nodes[i];
-        if (i == r->backward_from) l->heading = "// backward";
+        if (!backward && is_backward(w, n)) {
+            backward = true;
+            l->heading = "// backward";
+        }
         w->place++;
         if (!write_waits(w, n, r)) {
             write_node(w, r, n, l);

@@ -29,6 +29,7 @@ typedef struct written {
     /* How the graph reads it. */
     int reads;
     const region *read_in;      /* of the last read */
+    const node *read_by;        /* NULL: a region gives it as a result */
     int last_read;              /* the place of the last node that reads it */
     bool pinned;                /* read by the size of an axis: stands by itself */
     /* Folding. */
@@ -92,8 +93,6 @@ bool write_dim_named(const writing *w, int64_t dim);
 expr *write_size(writing *w, int64_t dim, dtype t);
 expr *write_dims(writing *w, int count, const int64_t *list);
 type_expr *write_type(writing *w, const op_type *t);
-/* What a tape holds at one place. */
-type_expr *write_leaf_type(writing *w, const tape_element *element, int i);
 type_expr *write_var_type(writing *w, var v);
 /* The same as an annotation that opens the dims that only the run knows. */
 type_expr *write_opened_type(writing *w, var v);

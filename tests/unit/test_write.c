@@ -44,10 +44,10 @@ static const rule_case passive[] = {
     {OP_arg_cummax, {.axis = 0}, 1, {FLOATS("3 2")}},
     {OP_one_hot, {.dims = {4}}, 1, {INTEGERS("3", "2 0 3")}},
     {OP_max_pool_place, {.step = {1, 2, 2, 3}, .lo = {0, 1}}, 1, {FLOATS("1 1 4 5")}},
-    {OP_arange, {.dims = {4}, .dtype = DT_I32}, 0, {{NULL}}},
-    {OP_arange, {.dims = {4}, .dtype = DT_I64}, 0, {{NULL}}},
-    {OP_eye, {.dims = {3}, .dtype = DT_Bool}, 0, {{NULL}}},
-    {OP_eye, {.dims = {3}, .dtype = DT_F32}, 0, {{NULL}}},
+    {OP_arange, {.dims = {4}, .dtype = DT_I32}, 0, {INTEGERS("", "0")}},
+    {OP_arange, {.dims = {4}, .dtype = DT_I64}, 0, {INTEGERS("", "0")}},
+    {OP_eye, {.dims = {3}, .dtype = DT_Bool}, 0, {INTEGERS("", "0")}},
+    {OP_eye, {.dims = {3}, .dtype = DT_F32}, 0, {INTEGERS("", "0")}},
     {OP_random_bits, {.rank = 1, .dims = {5}}, 1, {INTEGERS("", "42")}},
     {OP_random_uniform, {.rank = 2, .dims = {2, 2}, .dtype = DT_F64}, 1, {INTEGERS("", "7")}},
     {OP_random_normal, {.rank = 1, .dims = {3}, .dtype = DT_F32}, 1, {INTEGERS("", "7")}},
@@ -321,7 +321,7 @@ static void answering(write_fixture *f) {
     var x = write_param(f, "x", DT_F32, 0);
     var h = write_named(f, write_unary_op(f, top, OP_sin, x), "h");
     var y = write_binary_op(f, top, OP_mul, h, x);
-    top->backward_from = top->count;
+    f->g.backward_from = f->g.count;
     var d_h = write_unary_op(f, top, OP_neg, x), d_x = write_unary_op(f, top, OP_neg, h);
     var c = write_unary_op(f, top, OP_cos, x), more = write_binary_op(f, top, OP_mul, d_h, c);
     var d_x2 = write_binary_op(f, top, OP_add, d_x, more);
