@@ -14,6 +14,7 @@
  *   check_einsum.c   the equation of einsum
  *   check_tape.c     tapes: tape, push, pop, is_empty
  *   check_derivative.c   grad, vjp, jvp, hvp, jacobian, hessian
+ *   check_axis.c     axes, by number or by dim
  *   check_window.c   strides, paddings and windows of convolutions and pooling
  *   check_control.c  if and while
  *   check_checkpoint.c   @checkpoint and its options
@@ -331,6 +332,13 @@ typedef struct builtin_call {
 /* slice and slice_add, whose operands are checked. */
 const type *check_slice(checker *c, builtin_call *b);
 
+void check_help_signature(checker *c, diag *d, const builtin_call *b);
+
+/* ---- check_axis.c ---- */
+/* An argument for the parameter axis or axes, with the operands checked; e may be NULL for axis. */
+bool check_axis(checker *c, builtin_call *b, const builtin_param *p, expr *e);
+bool check_axes(checker *c, builtin_call *b, expr *e);
+
 /* ---- check_making.c ---- */
 bool check_sizes(checker *c, builtin_call *b, expr *list);
 bool check_size_alone(checker *c, builtin_call *b, expr *e);
@@ -380,6 +388,8 @@ bool check_wrt(checker *c, expr *written, const wrt_target *of, bool *chosen) MU
 
 /* ---- check_handle.c ---- */
 const type *check_handle(checker *c, expr *e);
+/* Whether a value of this type holds a float, in a tuple or on a tape too. */
+bool check_contains_float(const type *t);
 /* Whether @vjp ('v') or @jvp ('j') stands before f, resolved or not. */
 bool check_has_rule(const fn_decl *f, char initial);
 void check_handled_warnings(checker *c);

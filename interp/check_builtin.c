@@ -186,7 +186,7 @@ int check_builtin_argument(const builtin_use *use, const char *name) {
 
 /* ---- arguments ---- */
 
-static void help_signature(checker *c, diag *d, const builtin_call *b) {
+void check_help_signature(checker *c, diag *d, const builtin_call *b) {
     diag_add_help(c->d, d, "`%s(%s)`", b->name, signature_of(b->builtin));
 }
 
@@ -203,7 +203,7 @@ static bool place_named(checker *c, builtin_call *b, const argument *a) {
     }
     diag *d =
         diag_error(c->d, ERROR_K0105, a->name_at, "`%s` has no parameter `%s`", b->name, a->name);
-    help_signature(c, d, b);
+    check_help_signature(c, d, b);
     return false;
 }
 
@@ -220,7 +220,7 @@ static bool place_arguments(checker *c, builtin_call *b) {
                                  named ? "an argument by position follows a named one"
                                        : "`%s` has too many arguments",
                                  b->name);
-            help_signature(c, d, b);
+            check_help_signature(c, d, b);
             return false;
         } else {
             b->use->args[i] = a->value;
@@ -230,7 +230,7 @@ static bool place_arguments(checker *c, builtin_call *b) {
         if (b->params[i].optional || b->use->args[i] != NULL) continue;
         diag *d = diag_error(c->d, ERROR_K0106, e->at, "`%s` needs `%.*s`", b->name,
                              (int)b->params[i].length, b->params[i].name);
-        help_signature(c, d, b);
+        check_help_signature(c, d, b);
         return false;
     }
     return good;
@@ -271,126 +271,6 @@ static bool place_parts(checker *c, builtin_call *b) {
 }
 
 /* ---- static attributes ---- */
-
-/* An axis counted from the front; false when it is out of range (reported). rank axes are allowed.
- */
-static bool settle_axis(checker *c, const builtin_call *b, const expr *at, int64_t *axis,
-                        int rank) {
-    int64_t said = *axis;
-    if (*axis < 0) *axis += rank;
-    if (*axis >= 0 && *axis < rank) return true;
-    diag *d = diag_error(c->d, ERROR_K0303, at->at, "axis %lld is out of range for `%s`",
-                         (long long)said, b->name);
-    if (b->operand_count > 0)
-        diag_add_label(c->d, d, b->operands[0]->at, "`%s`", check_show(c, b->operands[0]->type));
-    if (rank > 0)
-        diag_add_help(c->d, d, "axes run from 0 to %d here, or from -%d to -1", rank - 1, rank);
-    return false;
-}
-
-static bool one_axis(checker *c, const builtin_call *b, expr *e, int rank, int *out) {
-    int64_t axis;
-    if (!check_static_integer(c, e, &axis, "an axis") || !settle_axis(c, b, e, &axis, rank))
-        return false;
-    *out = (int)axis;
-    return true;
-}
-
-/* A written list of axes. */
-static bool axis_list(checker *c, const builtin_call *b, expr *e, int rank, uint8_t *out,
-                      int *count) {
-    unsigned seen = 0;
-    *count = e->u.list.count;
-    op_type t = {.dtype = DT_I64, .rank = 1, .dims = {e->u.list.count}};
-    e->type = check_tensor_type(c, &t);
-    for (int i = 0; i < e->u.list.count; i++) {
-        int axis;
-        expr *entry = e->u.list.items[i];
-        if (!one_axis(c, b, entry, rank, &axis)) return false;
-        if ((seen >> axis & 1) != 0) {
-            diag_error(c->d, ERROR_K0303, entry->at, "axis %d is named twice", axis);
-            return false;
-        }
-        seen |= 1u << axis;
-        out[i] = (uint8_t)axis;
-    }
-    return true;
-}
-
-/* The axes of a reduction: one, a list, or all. */
-static bool reduced_axes(checker *c, builtin_call *b, expr *e, int rank) {
-    uint8_t axes[MAX_RANK];
-    int axis, count;
-    b->use->attrs.axes = (uint8_t)((1u << rank) - 1);
-    if (e == NULL) return true;
-    if (e->kind == EXPR_NAME && strcmp(e->u.name.name, "all") == 0 &&
-        check_lookup(c, e->u.name.name) == NULL) {
-        e->type = &check_unit_type;
-        return true;
-    }
-    if (e->kind != EXPR_LIST) {
-        if (!one_axis(c, b, e, rank, &axis)) return false;
-        b->use->attrs.axes = (uint8_t)(1u << axis);
-        return true;
-    }
-    b->use->attrs.axes = 0;
-    if (!axis_list(c, b, e, rank, axes, &count)) return false;
-    for (int i = 0; i < count; i++) b->use->attrs.axes |= (uint8_t)(1u << axes[i]);
-    if (b->use->is_op && op_table[b->use->op].class == CLASS_ARG_REDUCE && count != 1 &&
-        count != rank) {
-        diag *d = diag_error(c->d, ERROR_K0303, e->at, "`%s` takes one axis, or all", b->name);
-        help_signature(c, d, b);
-        return false;
-    }
-    return true;
-}
-
-static bool is_reduction(const builtin_call *b) {
-    if (!b->use->is_op)
-        return b->use->builtin == BUILTIN_var || b->use->builtin == BUILTIN_std ||
-               b->use->builtin == BUILTIN_norm || b->use->builtin == BUILTIN_flip;
-    op_class class = (op_class)op_table[b->use->op].class;
-    return class == CLASS_REDUCE || class == CLASS_REDUCE_ONE || class == CLASS_REDUCE_NONEMPTY ||
-           class == CLASS_REDUCE_FLOAT || class == CLASS_REDUCE_BOOL || class == CLASS_ARG_REDUCE;
-}
-
-static bool check_axis(checker *c, builtin_call *b, const builtin_param *p, expr *e) {
-    int rank = b->operand_count > 0 && b->operands[0]->type->kind == TYPE_TENSOR
-                   ? b->operands[0]->type->tensor.rank
-                   : 0;
-    int axis = 0;
-    /* The axes of an operand in error are not known. */
-    if (b->operand_count > 0 && b->operands[0]->type->kind != TYPE_TENSOR) return false;
-    if (is_reduction(b)) return reduced_axes(c, b, e, rank);
-    if (b->builtin == (int)OP_expand_dims || b->builtin == (int)OP_COUNT + (int)BUILTIN_stack)
-        rank++;
-    if (e == NULL) {
-        bool last = p->name[p->length] == '=' && p->name[p->length + 1] == '-';
-        b->use->attrs.axis = (uint8_t)(last && rank > 0 ? rank - 1 : 0);
-        return true;
-    }
-    if (rank == 0) return check_static_integer(c, e, &(int64_t){0}, "an axis");
-    if (!one_axis(c, b, e, rank, &axis)) return false;
-    b->use->attrs.axis = (uint8_t)axis;
-    return true;
-}
-
-static bool check_axes(checker *c, builtin_call *b, expr *e) {
-    int count, rank = b->operand_count > 0 ? b->operands[0]->type->tensor.rank : 0;
-    if (e->kind != EXPR_LIST) {
-        if (check_expr(c, e, expect_one)->kind != TYPE_ERROR)
-            diag_error(c->d, ERROR_K0214, e->at, "the axes must be a written list of integers");
-        return false;
-    }
-    if (e->u.list.count != rank) {
-        diag *d =
-            diag_error(c->d, ERROR_K0303, e->at, "`%s` names every axis once: %d axes, not %d",
-                       b->name, rank, e->u.list.count);
-        diag_add_label(c->d, d, b->operands[0]->at, "`%s`", check_show(c, b->operands[0]->type));
-        return false;
-    }
-    return axis_list(c, b, e, rank, b->use->attrs.perm, &count);
-}
 
 static bool check_dtype(checker *c, builtin_call *b, expr *e) {
     b->use->attrs.dtype = b->builtin == (int)OP_arange ? DT_I32 : DT_F32;

@@ -41,13 +41,6 @@ static bool check_value(const derivation *d) {
     return false;
 }
 
-static bool contains_float(const type *t) {
-    if (type_is_floating(t)) return true;
-    for (int i = 0; t->kind == TYPE_TUPLE && i < t->count; i++)
-        if (contains_float(t->items[i])) return true;
-    return false;
-}
-
 static bool check_chosen(derivation *d) {
     expr *written = d->b->use->args[1];
     wrt_target of = {.name = d->name, .decl = d->decl, .count = d->fn->count, .types = d->fn->items};
@@ -55,7 +48,7 @@ static bool check_chosen(derivation *d) {
     for (int i = 0; i < d->fn->count; i++) {
         const type *t = d->fn->items[i];
         d->wrt[i] = type_is_floating(t);
-        if (d->wrt[i] || !contains_float(t)) continue;
+        if (d->wrt[i] || !check_contains_float(t)) continue;
         diag *e = refuse(d, "a parameter", t);
         diag_add_help(d->c->d, e, "it holds a float without being a tensor: choose others with `wrt`");
         return false;

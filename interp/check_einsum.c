@@ -5,8 +5,9 @@
 
 #include "interp/check.h"
 
-const char *einsum_index_name(int index, char room[4]) {
+const char *einsum_index_name(const einsum_plan *p, int index, char room[4]) {
     if (index >= EINSUM_ELLIPSIS) return "...";
+    if (p->names != NULL) return p->names[index];
     room[0] = (char)(index < 26 ? 'A' + index : 'a' + index - 26);
     room[1] = '\0';
     return room;
@@ -27,6 +28,9 @@ typedef struct reading {
     const char *at, *end;
     expr **operands;
     einsum_plan *plan;
+    const char **names;           /* of the indices in an equation of names, by number; NULL: letters */
+    int name_count;
+    bool implied;                 /* the terms are the operands' dims */
     int ellipsis;                 /* the most axes that it stands for */
     int64_t size[EINSUM_INDICES]; /* a dim of each index: not a literal 1, where there is one */
     const expr *first[EINSUM_INDICES]; /* the operand that has it */
@@ -52,13 +56,121 @@ static void skip_spaces(reading *r) {
     while (r->at < r->end && *r->at == ' ') r->at++;
 }
 
+static bool takes(reading *r, const char *word) {
+    size_t length = strlen(word);
+    skip_spaces(r);
+    if ((size_t)(r->end - r->at) < length || memcmp(r->at, word, length) != 0) return false;
+    r->at += length;
+    return true;
+}
+
 /* A term as written: letters, and -1 for an ellipsis. */
 typedef struct written {
     int count, ellipsis; /* ellipsis: its place, or -1 */
     int index[MAX_RANK + 1];
 } written;
 
+/* ---- terms of names ---- */
+
+static bool is_letter(char x) { return letter_index(x) >= 0 || x == '_'; }
+
+/* The index of a name; -1 when there are too many. */
+static int index_of(reading *r, const char *name) {
+    for (int i = 0; i < r->name_count; i++)
+        if (r->names[i] == name) return i;
+    if (r->name_count == EINSUM_ELLIPSIS) return -1;
+    r->names[r->name_count] = name;
+    return r->name_count++;
+}
+
+/* The index of the name that comes next; -1 when there is none, or there are too many. */
+static int read_name(reading *r) {
+    const char *begin = r->at;
+    if (r->at == r->end || !is_letter(*r->at)) return -1;
+    while (r->at < r->end && (is_letter(*r->at) || (*r->at >= '0' && *r->at <= '9'))) r->at++;
+    const char *name = names_intern(r->c->p->names, begin, (size_t)(r->at - begin));
+    if (name == NULL) return r->c->failed = true, -1;
+    return index_of(r, name);
+}
+
+static bool bad_name(const reading *r) {
+    diag *d = bad(r, "has no name where there should be one");
+    diag_add_help(r->c->d, d, "terms are lists of names: \"[B, D], [D, K] -> [B, K]\"");
+    return false;
+}
+
+/* [B, D, ...] */
+static bool read_names(reading *r, written *w) {
+    *w = (written){.ellipsis = -1};
+    if (!takes(r, "[")) return bad_name(r);
+    if (takes(r, "]")) return true;
+    do {
+        if (w->count > MAX_RANK) return bad(r, "has a term of more than 8 names"), false;
+        bool ellipsis = takes(r, "...");
+        int index = ellipsis ? -1 : read_name(r);
+        if (!ellipsis && index < 0) return bad_name(r);
+        if (ellipsis && w->ellipsis >= 0) return bad(r, "has two ellipses in one term"), false;
+        if (ellipsis) w->ellipsis = w->count;
+        w->index[w->count++] = index;
+    } while (takes(r, ","));
+    if (!takes(r, "]")) return bad_name(r);
+    skip_spaces(r);
+    return true;
+}
+
+/* A name that is a dim's stands for axes of that dim alone. */
+static bool names_fit(const reading *r, int k) {
+    const einsum_operand *x = &r->plan->operand[k];
+    for (int i = 0; r->names != NULL && i < x->rank; i++) {
+        if (x->index[i] >= EINSUM_ELLIPSIS) continue;
+        const binding *found = check_lookup(r->c, r->names[x->index[i]]);
+        int64_t dim = type_of(r, k)->dims[i];
+        if (found == NULL || found->symbol->kind != SYMBOL_DIM || dim == 1) continue;
+        if (dims_compare(r->c->dims, dim, found->symbol->dim) != DIM_DIFFERENT) continue;
+        diag *d = diag_error(r->c->d, ERROR_K0301, r->equation->at,
+                             "term %d of the equation names axis %d `%s`, and that axis has the dim `%s`", k + 1, i,
+                             r->names[x->index[i]], check_show_dim(r->c, dim));
+        diag_add_label(r->c->d, d, r->operands[k]->at, "`%s`", check_show(r->c, r->operands[k]->type));
+        return false;
+    }
+    return true;
+}
+
+/* ---- terms left out ---- */
+
+static bool no_term(const reading *r, int k, int axis, const char *why) {
+    diag *d = diag_error(r->c->d, ERROR_K0218, r->equation->at,
+                         "the equation of `einsum` has no terms, and axis %d of operand %d %s", axis, k + 1, why);
+    diag_add_label(r->c->d, d, r->operands[k]->at, "`%s`", check_show(r->c, r->operands[k]->type));
+    diag_add_help(r->c->d, d, "write a term for each operand: \"[B, D], [D, K] -> [B, K]\"");
+    return false;
+}
+
+/* The dims name the axes, where each is the name of a dim in scope, and no operand has one twice. */
+static bool imply_terms(reading *r) {
+    for (int k = 0; k < r->plan->count; k++) {
+        einsum_operand *x = &r->plan->operand[k];
+        uint64_t seen = 0;
+        x->rank = type_of(r, k)->rank;
+        for (int i = 0; i < x->rank; i++) {
+            int64_t dim = type_of(r, k)->dims[i];
+            const char *name = dim < 0 && dims_is_symbol(r->c->dims, dim) ? dims_name(r->c->dims, dim) : NULL;
+            const binding *found = name != NULL ? check_lookup(r->c, name) : NULL;
+            if (found == NULL || found->symbol->dim != dim) return no_term(r, k, i, "has no dim with a name");
+            int index = index_of(r, found->symbol->name);
+            if (index < 0) return bad(r, "has more than 52 names"), false;
+            if ((seen & einsum_bit(index)) != 0) return no_term(r, k, i, "has the dim of another one");
+            seen |= einsum_bit(index);
+            x->index[i] = (uint8_t)index;
+        }
+    }
+    return true;
+}
+
+/* ---- terms as written ---- */
+
 static bool read_term(reading *r, written *w) {
+    if (r->names != NULL) return read_names(r, w);
     *w = (written){.ellipsis = -1};
     for (skip_spaces(r); r->at < r->end && *r->at != ',' && *r->at != '-'; skip_spaces(r)) {
         int index = letter_index(*r->at);
@@ -103,7 +215,7 @@ static bool place_term(reading *r, const written *w, int k) {
         for (int j = rest - 1; w->index[i] < 0 && j >= 0; j--)
             x->index[axis++] = (uint8_t)(EINSUM_ELLIPSIS + j);
     }
-    return true;
+    return names_fit(r, k);
 }
 
 static bool read_operands(reading *r) {
@@ -149,6 +261,7 @@ static bool explicit_out(reading *r) {
     written w;
     uint64_t seen = 0;
     char room[4];
+    if (*r->at != '-') return bad(r, "goes on behind its terms"), false;
     if (r->end - r->at < 2 || r->at[1] != '>') return bad(r, "has a `-` without its `>`"), false;
     r->at += 2;
     if (!read_term(r, &w)) return false;
@@ -165,7 +278,7 @@ static bool explicit_out(reading *r) {
         if (why != NULL) {
             diag_error(r->c->d, ERROR_K0218, r->equation->at,
                        "the index `%s` of the result of `einsum` %s",
-                       einsum_index_name(index, room), why);
+                       einsum_index_name(r->plan, index, room), why);
             return false;
         }
         seen |= einsum_bit(index);
@@ -181,7 +294,7 @@ static bool differs(const reading *r, int index, int64_t dim, const expr *operan
     if (dims_compare(r->c->dims, r->size[index], dim) != DIM_DIFFERENT) return false;
     diag *d = diag_error(r->c->d, ERROR_K0301, r->equation->at,
                          "the index `%s` of `einsum` has the dims `%s` and `%s`",
-                         einsum_index_name(index, room), check_show_dim(r->c, r->size[index]),
+                         einsum_index_name(r->plan, index, room), check_show_dim(r->c, r->size[index]),
                          check_show_dim(r->c, dim));
     diag_add_label(r->c->d, d, r->first[index]->at, "`%s`",
                    check_show(r->c, r->first[index]->type));
@@ -237,10 +350,27 @@ static bool ranks_fit(const reading *r) {
     return true;
 }
 
+/* Lists of names, which may be left out, or letters: what begins it tells. */
+static bool begin_equation(reading *r) {
+    skip_spaces(r);
+    r->implied = r->end - r->at >= 2 && memcmp(r->at, "->", 2) == 0;
+    if (!r->implied && (r->at == r->end || *r->at != '[')) return true;
+    r->names = ARENA_ARRAY(r->c->a, const char *, EINSUM_ELLIPSIS);
+    r->plan->names = r->names;
+    if (r->names == NULL) r->c->failed = true;
+    return r->names != NULL;
+}
+
 static const type *read_equation(reading *r) {
     op_type out = {.dtype = type_of(r, 0)->dtype};
-    if (!read_operands(r) || !measure(r)) return &check_error_type;
+    if (!begin_equation(r)) return &check_error_type;
+    if (!(r->implied ? imply_terms(r) : read_operands(r)) || !measure(r)) return &check_error_type;
     bool arrow = r->at < r->end;
+    if (r->names != NULL && !arrow) {
+        diag *d = bad(r, "has names and no result");
+        diag_add_help(r->c->d, d, "write it behind `->`, as in \"[B, D], [D, K] -> [B, K]\"");
+        return &check_error_type;
+    }
     if (!(arrow ? explicit_out(r) : implicit_out(r))) return &check_error_type;
     mark_stretched(r);
     if (!ranks_fit(r)) return &check_error_type;

@@ -27,11 +27,11 @@ static expr *argument_at(const expr *call, int i) {
     return use != NULL ? use->args[i] : call->u.call.ordered[i];
 }
 
-static bool contains_float(const type *t) {
+bool check_contains_float(const type *t) {
     if (type_is_floating(t)) return true;
     if (t->kind != TYPE_TUPLE && t->kind != TYPE_TAPE) return false;
     for (int i = 0; i < t->count; i++)
-        if (contains_float(t->items[i])) return true;
+        if (check_contains_float(t->items[i])) return true;
     return false;
 }
 
@@ -61,7 +61,7 @@ static bool function_actives(checker *c, const expr *call, const bool *wrt, acti
         if (wrt != NULL && !wrt[i]) continue;
         if (type_is_floating(t)) {
             actives_add(out, call->u.call.ordered[i], check_instance_of(c, &n, t));
-        } else if (contains_float(t)) {
+        } else if (check_contains_float(t)) {
             diag *d =
                 diag_error(c->d, ERROR_K0209, call->at,
                            "`%s` cannot be differentiated: its parameter %d is `%s`, which holds a "

@@ -21,10 +21,11 @@ typedef struct einsum_plan {
     int count;
     einsum_operand *operand;
     einsum_operand out;
+    const char *const *names;   /* of the indices, by number; NULL: they are letters */
 } einsum_plan;
 
-/* The index as the equation writes it: "i", "...". */
-const char *einsum_index_name(int index, char room[4]);
+/* The index as the equation writes it: "i", "Batch", "...". */
+const char *einsum_index_name(const einsum_plan *p, int index, char room[4]);
 static inline uint64_t einsum_bit(int index) { return (uint64_t)1 << index; }
 /* The indices of an operand, stretched axes left out. */
 uint64_t einsum_bits(const einsum_operand *x);

@@ -212,7 +212,7 @@ static bool sizes_agree(context *c, const code *n, const einsum_plan *plan, cons
                 return error_set(&c->err, ERROR_K0502, n->where,
                                  "einsum: the index `%s` is %lld in operand %d and %lld in "
                                  "operand %d",
-                                 einsum_index_name(index, room), (long long)size[index],
+                                 einsum_index_name(plan, index, room), (long long)size[index],
                                  holder[index] + 1, (long long)dim, k + 1);
             size[index] = dim;
             holder[index] = k;
