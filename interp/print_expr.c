@@ -178,6 +178,13 @@ static void print_postfix(layout *out, const expr *e, bool chain) {
     }
 }
 
+/* Digits before a projection would be read as a float, and arguments behind `tensor<...>` as its fill. */
+static bool is_misread(const expr *postfix, const expr *base) {
+    if (postfix->kind == EXPR_PROJECT) return base->kind == EXPR_INT;
+    return postfix->kind == EXPR_CALL && !is_method(postfix) && base->kind == EXPR_TENSOR &&
+           base->u.tensor.fill == NULL;
+}
+
 /* A postfix chain; one of several methods has each on a line of its own when it is too long. */
 static void print_postfixes(layout *out, const expr *e, print_place place) {
     run r;
@@ -186,12 +193,14 @@ static void print_postfixes(layout *out, const expr *e, print_place place) {
     for (size_t i = 0; i < r.count; i++) methods += is_method(r.items[i]);
     bool chain = methods > 1;
     const expr *inner = r.items[r.count - 1], *base = left_of(inner);
-    /* Digits before a projection would be read as a float. */
-    bool digits = inner->kind == EXPR_PROJECT && base->kind == EXPR_INT;
     if (chain) layout_open(out);
-    if (digits) layout_put(out, "(");
-    print_expr(out, base, BIND_POSTFIX, place);
-    if (digits) layout_put(out, ")");
+    if (is_misread(inner, base)) {
+        layout_put(out, "(");
+        print_expr(out, base, BIND_ANY, PRINT_INSIDE);
+        layout_put(out, ")");
+    } else {
+        print_expr(out, base, BIND_POSTFIX, place);
+    }
     if (chain) layout_indent(out);
     for (size_t i = r.count; i > 0; i--) print_postfix(out, r.items[i - 1], chain);
     if (chain) {

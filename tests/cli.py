@@ -181,6 +181,32 @@ def test_check(k):
 
 # ---- functions and arguments ----
 
+def test_fmt(k):
+    loose, laid = "// c\r\nlet x=1;x+(2) // d\n\n\n", "// c\nlet x = 1;\nx + 2 // d\n"
+    need(k.ends(0, "fmt", "-", stdin=loose).out == laid, "standard input")
+    path, wrong, good = k.file("a.kina", loose), k.file("wrong.kina", "let x = ;\n"), k.file("good.kina", laid)
+    os.chmod(path, 0o640)
+    os.symlink("a.kina", os.path.join(k.folder, "link.kina"))
+    run = k.run("fmt", "--check", "a.kina", "good.kina", "-", stdin=loose)
+    need(run.code == 5 and run.out == "a.kina\n<stdin>\n" and run.err == "", f"--check: {run.code} {run.out!r} {run.err!r}")
+    need(open(path, newline="").read() == loose, "--check has written")
+    run = k.run("fmt", "--check", "a.kina", "wrong.kina")
+    need(run.code == 3 and "wrong.kina:1:9" in run.err, f"an error matters more: {run.code} {run.err!r}")
+    before = os.stat(good).st_mtime_ns
+    k.ends(3, "fmt", "wrong.kina", "link.kina", "good.kina", says=["K0010"])
+    need(open(wrong).read() == "let x = ;\n", "a file with an error was touched")
+    need(open(path, newline="").read() == laid, "the others are formatted all the same")
+    need(os.path.islink(os.path.join(k.folder, "link.kina")), "a link was replaced by a file")
+    need(os.stat(path).st_mode & 0o777 == 0o640, "permissions were lost")
+    need(os.stat(good).st_mtime_ns == before, "a file in its layout was written")
+    need(sorted(os.listdir(k.folder)) == ["a.kina", "good.kina", "link.kina", "wrong.kina"], "a temporary file is left")
+    need(k.ends(0, "fmt", "--check", "a.kina", "good.kina").out == "", "nothing is left to do")
+    k.ends(6, "fmt", "none.kina", says=["none.kina"])
+    k.ends(2, "fmt", says=["fmt needs a file"])
+    k.ends(2, "fmt", "--fn", "f", "a.kina", says=["--fn"])
+    k.ends(2, "--check", "a.kina", says=["--check"])
+
+
 def test_fn_with_literals(k):
     source = k.file("p.kina", SQUARE)
     need(k.numbers(source, "--fn", "f", "--arg", "x=[1.0, 2.0]", "--arg", "k=3.0") == [15], "literals")

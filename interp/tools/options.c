@@ -191,8 +191,8 @@ const char *options_flag(option_id id) {
 
 /* ---- words ---- */
 
-/* Where the reader stands. Values of --arg are gathered at the front of argv, over words that have
- * been read already, so that no memory is needed for them. */
+/* Where the reader stands. Values of --arg, or the files of fmt, which takes no --arg, are gathered at the
+ * front of argv, over words that have been read already, so that no memory is needed for them. */
 typedef struct reader {
     options *o;
     error *e;
@@ -260,6 +260,10 @@ static bool read_name(reader *r, int *seen) {
         }
         if (is_verb_like(word)) return unknown_verb(word, r->e);
     }
+    if (r->o->verb == VERB_fmt) {
+        r->argv[1 + r->o->file_count++] = r->argv[r->at];
+        return true;
+    }
     if (r->o->program != NULL) {
         return error_set(r->e, ERROR_K0801, nowhere, "one program at a time: %s and %s",
                          r->o->program, word);
@@ -293,8 +297,12 @@ static bool check_together(const options *o, error *e) {
     for (int i = 0; i < OPTION_COUNT; i++) {
         if (!options_given(o, (option_id)i) || (option_table[i].verbs >> o->verb & 1) != 0)
             continue;
-        return error_set(e, ERROR_K0801, nowhere, "%s takes no %s", verb_table[o->verb].word,
-                         option_table[i].flag);
+        return error_set(e, ERROR_K0801, nowhere, "%s takes no %s",
+                         o->verb == VERB_run ? "a run" : verb_table[o->verb].word, option_table[i].flag);
+    }
+    if (o->verb == VERB_fmt && o->file_count == 0) {
+        return error_set(e, ERROR_K0801, nowhere,
+                         "fmt needs a file, or - for standard input: kina-interp fmt prog.kina");
     }
     if (o->program != NULL && options_given(o, OPTION_eval)) {
         return error_set(e, ERROR_K0801, nowhere, "one program at a time: %s and that of -e",
@@ -318,7 +326,7 @@ static bool check_together(const options *o, error *e) {
 }
 
 bool options_parse(options *o, int argc, char **argv, error *e) {
-    *o = (options){.verb = VERB_run, .args = argv + 1};
+    *o = (options){.verb = VERB_run, .args = argv + 1, .files = argv + 1};
     reader r = {.o = o, .e = e, .argv = argv, .argc = argc, .at = 1};
     int seen = 0;
     bool only_names = false;
@@ -347,6 +355,9 @@ static const char *const examples[VERB_COUNT] = {
                  "                                           call one function of it\n"
                  "  kina-interp prog.kina --format json      results for programs\n"
                  "  kina-interp check prog.kina              errors only\n",
+    [VERB_fmt] = "  kina-interp fmt prog.kina                in place\n"
+                 "  kina-interp fmt --check *.kina           exit code 5 when one would change\n"
+                 "  cat prog.kina | kina-interp fmt -        to standard output\n",
     [VERB_check] = "  kina-interp check prog.kina\n"
                    "  kina-interp check prog.kina --deny-warnings --diagnostics=json\n"
                    "  cat prog.kina | kina-interp check -\n",
@@ -377,10 +388,9 @@ void options_help(verb v, FILE *to) {
             verb_table[v].word, verb_table[v].summary, examples[v]);
     for (int i = 0; i < VERB_COUNT; i++) {
         if (v != VERB_run && v != (verb)i) continue;
-        fprintf(
-            to,
-            "  kina-interp %s%s[OPTION]... PROGRAM   (a file, - for standard input, or -e EXPR)\n",
-            verb_table[i].word, i == VERB_run ? "" : " ");
+        fprintf(to, "  kina-interp %s%s[OPTION]... %s\n", verb_table[i].word, i == VERB_run ? "" : " ",
+                i == VERB_fmt ? "FILE...   (- for standard input)"
+                              : "PROGRAM   (a file, - for standard input, or -e EXPR)");
     }
     fprintf(to, "\nOptions (--option VALUE or --option=VALUE):\n");
     for (int i = 0; i < OPTION_COUNT; i++) {

@@ -30,6 +30,8 @@ typedef struct options {
     option_value value[OPTION_COUNT];
     char *const *args; /* every --arg in its order: NAME=VALUE */
     int arg_count;
+    char *const *files; /* of fmt, in their order */
+    int file_count;
 } options;
 
 /* Reads the command line; of an option given twice the last counts. False with *e set (K0801); the

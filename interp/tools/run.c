@@ -6,6 +6,7 @@
 
 #include "interp/policy.h"
 #include "interp/tools/arguments.h"
+#include "interp/tools/format.h"
 #include "interp/tools/oracle.h"
 #include "interp/tools/output.h"
 #include "interp/tools/session.h"
@@ -23,6 +24,7 @@ typedef struct job {
     output out;
     diag_style style;
     bool differs; /* a comparison was made, and failed */
+    exit_code formatted; /* of fmt, which reports by itself */
 } job;
 
 static const span nowhere = {0, 0};
@@ -131,6 +133,10 @@ static bool run_oracle(job *j) {
 }
 
 static bool do_job(job *j) {
+    if (j->o->verb == VERB_fmt) {
+        j->formatted = format_files(j->o, &j->out, j->style);
+        return true;
+    }
     if (options_given(j->o, OPTION_manifest)) return oracle_manifest(j->o, &j->out, &j->differs);
     if (!options_given(j->o, OPTION_eval) && !session_read(&j->s, j->o->program)) return false;
     if (!read_seed(j)) return false;
@@ -139,6 +145,7 @@ static bool do_job(job *j) {
     case VERB_run: return run_program(j);
     case VERB_oracle: return run_oracle(j);
     case VERB_check:
+    case VERB_fmt:
     case VERB_COUNT: break;
     }
     return true;
@@ -203,6 +210,7 @@ exit_code run_options(const options *o, context *c, volatile sig_atomic_t *inter
         ok = do_job(&j);
     }
     exit_code code = conclude(&j, ok);
+    if (code == EXIT_DONE) code = j.formatted;
     close_job(&j);
     return check_leaks(c, code);
 }

@@ -1,7 +1,12 @@
 /* The canonical layout: where lines end, what becomes of comments and empty lines, and trees made by hand. */
 #include <check.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "interp/lexer.h"
+#include "tests/unit/make_tree.h"
 #include "tests/unit/parse_check.h"
 
 typedef struct layout_case {
@@ -169,6 +174,154 @@ START_TEST(made_by_hand) {
 }
 END_TEST
 
+/* ---- any tree, and every program there is ---- */
+
+/* Parsed again, a tree's text is the same tree with the same comments. */
+START_TEST(random_trees) {
+    for (uint64_t seed = 1; seed <= 3000; seed++) {
+        parsed first, second;
+        parsed_open(&first, "", 0, 0);
+        first.prog.main.body = make_tree(&first.a, seed);
+        char *tree = strdup(parsed_tree(&first)), *print = strdup(parsed_print(&first));
+        ck_assert(tree != NULL && print != NULL);
+        parsed_open(&second, print, strlen(print), 0);
+        bool same = second.ok && strcmp(parsed_tree(&second), tree) == 0 &&
+                    strcmp(parsed_print(&second), print) == 0;
+        if (!same) fprintf(stderr, "%s\n%s", print, parsed_diagnostics(&second, false));
+        ck_assert_msg(same, "seed %d", (int)seed);
+        parsed_close(&first);
+        parsed_close(&second);
+        free(tree);
+        free(print);
+    }
+}
+END_TEST
+
+/* Where a text's tokens and comments stand, in their order; commas and parentheses left out. */
+typedef struct words {
+    const char *text;
+    span token[20000];
+    int tokens;
+    char *comment[2000];
+    int comments;
+} words;
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_comments(words *w, uint32_t from, uint32_t to) {
+    for (uint32_t i = from; i + 1 < to; i++) {
+        if (w->text[i] != '/' || w->text[i + 1] != '/') continue;
+        uint32_t begin = i;
+        while (i < to && w->text[i] != '\n' && w->text[i] != '\r') i++;
+        uint32_t end = i;
+        while (w->text[end - 1] == ' ' || w->text[end - 1] == '\t') end--;
+        ck_assert_uint_lt((unsigned)w->comments, COUNT_OF(w->comment));
+        w->comment[w->comments++] = strndup(w->text + begin, end - begin);
+    }
+}
+
+static words *read_words(const source *src) {
+    words *w = calloc(1, sizeof *w);
+    ck_assert_ptr_nonnull(w);
+    w->text = src->text;
+    lexer l;
+    lexer_init(&l, src);
+    for (uint32_t from = 0;; from = l.position) {
+        token t = lexer_next(&l);
+        add_comments(w, from, t.at.begin);
+        if (t.kind == TOKEN_END) break;
+        bool loose = t.kind == TOKEN_COMMA || t.kind == TOKEN_PAREN_OPEN || t.kind == TOKEN_PAREN_CLOSE;
+        if (loose) continue;
+        ck_assert_uint_lt((unsigned)w->tokens, COUNT_OF(w->token));
+        w->token[w->tokens++] = t.at;
+    }
+    qsort(w->comment, (size_t)w->comments, sizeof *w->comment, by_text);
+    return w;
+}
+
+static void free_words(words *w) {
+    for (int i = 0; i < w->comments; i++) free(w->comment[i]);
+    free(w);
+}
+
+static bool same_words(const words *a, const words *b) {
+    bool same = a->tokens == b->tokens && a->comments == b->comments;
+    for (int i = 0; same && i < a->tokens; i++) {
+        uint32_t length = a->token[i].end - a->token[i].begin;
+        same = length == b->token[i].end - b->token[i].begin &&
+               memcmp(a->text + a->token[i].begin, b->text + b->token[i].begin, length) == 0;
+    }
+    for (int i = 0; same && i < a->comments; i++) same = strcmp(a->comment[i], b->comment[i]) == 0;
+    return same;
+}
+
+static int programs_met;
+
+/* A program keeps its tree, its tokens and its comments, and its layout has itself. */
+static void check_program_text(const char *path, const char *content, size_t length) {
+    parsed first, second;
+    parsed_open(&first, content, length, 0);
+    if (first.ok) {
+        programs_met++;
+        char *tree = strdup(parsed_tree(&first)), *print = strdup(parsed_print(&first));
+        ck_assert(tree != NULL && print != NULL);
+        parsed_open(&second, print, strlen(print), 0);
+        ck_assert_msg(second.ok, "%s", path);
+        ck_assert_msg(strcmp(parsed_tree(&second), tree) == 0, "another tree: %s", path);
+        ck_assert_msg(strcmp(parsed_print(&second), print) == 0, "another layout: %s", path);
+        words *a = read_words(&first.src), *b = read_words(&second.src);
+        ck_assert_msg(same_words(a, b), "other tokens or comments: %s", path);
+        free_words(a);
+        free_words(b);
+        parsed_close(&second);
+        free(tree);
+        free(print);
+    }
+    parsed_close(&first);
+}
+
+/* The programs in a document's fences. */
+static void check_document(const char *path, const char *content) {
+    static const char fence[] = "```kina\n";
+    for (const char *at = content; (at = strstr(at, fence)) != NULL;) {
+        at += sizeof fence - 1;
+        const char *end = strstr(at, "\n```");
+        if (end == NULL) return;
+        check_program_text(path, at, (size_t)(end + 1 - at));
+        at = end;
+    }
+}
+
+static bool ends_in(const char *path, const char *end) {
+    size_t length = strlen(path), more = strlen(end);
+    return length > more && strcmp(path + length - more, end) == 0;
+}
+
+static int check_file(const char *path, const struct stat *info, int kind, struct FTW *place) {
+    (void)place;
+    bool whole = ends_in(path, ".kina"), document = ends_in(path, ".md");
+    if (kind != FTW_F || (!whole && !document)) return 0;
+    size_t length = (size_t)info->st_size;
+    char *content = calloc(1, length + 1);
+    FILE *f = fopen(path, "rb");
+    ck_assert(content != NULL && f != NULL && fread(content, 1, length, f) == length);
+    fclose(f);
+    if (whole) check_program_text(path, content, length);
+    if (document) check_document(path, content);
+    free(content);
+    return 0;
+}
+
+START_TEST(every_program_there_is) {
+    static const char *const folders[] = {"examples", "tests/lang", "docs", "README.md"};
+    programs_met = 0;
+    for (size_t i = 0; i < COUNT_OF(folders); i++) ck_assert_int_eq(nftw(folders[i], check_file, 8, 0), 0);
+    ck_assert_int_gt(programs_met, 300);
+}
+END_TEST
+
 Suite *suite_format(void);
 Suite *suite_format(void) {
     Suite *s = suite_create("format");
@@ -180,5 +333,10 @@ Suite *suite_format(void) {
     tcase_add_test(layouts, comment_after_a_long_line);
     tcase_add_test(layouts, made_by_hand);
     suite_add_tcase(s, layouts);
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, 120);
+    tcase_add_test(all, random_trees);
+    tcase_add_test(all, every_program_there_is);
+    suite_add_tcase(s, all);
     return s;
 }
