@@ -205,6 +205,18 @@ def test_signed_zeros(k):
     k.ends(0, "p.kina", "--so", so, "--fn", "f", "--arg", "x=-0.0", "--ulp", "1")
 
 
+def test_bytes_of_bool(k):
+    k.file("p.kina", "fn f(x: tensor<Bool, [2]>) -> tensor<Bool, [2]> { x }\n")
+    so = k.library("""void _mlir_ciface_f(Bool_1 *out, Bool_1 *x) {
+    unsigned char *p = malloc(2);
+    p[0] = x->aligned[0], p[1] = 2;
+    *out = (Bool_1){(void *)p, (void *)p, 0, {2}, {1}};
+}
+""")
+    k.ends(5, "p.kina", "--so", so, "--fn", "f", "--arg", "x=[true,true]",
+           says=["mismatches 1 of 2, first at [1]: expected true (0x01), found neither (0x02)"])
+
+
 def test_nan_is_nan(k):
     k.file("p.kina", "fn f(x: F64) -> F64 { x }\n")
     so = k.library("double _mlir_ciface_f(double x) { return -x; }\n")
@@ -406,8 +418,21 @@ def test_manifest_mistakes(k):
     k.ends(2, "--manifest", "m.json", "--fn", "f", says=["--fn"])
 
 
+def test_progress(k):
+    k.file("m.json", json.dumps({"so": k.faults, "program": k.program, "tests": [{"fn": "neg", "random": 1}, {"fn": "ad", "random": 1}]}))
+    terminal, other = os.openpty()
+    with open(k.path("out"), "wb") as out:
+        done = subprocess.run([k.binary, "oracle", "--manifest", k.path("m.json")], stdout=out, stderr=other)
+    os.close(other)
+    shown = os.read(terminal, 10000).decode()
+    os.close(terminal)
+    need(done.returncode == 0 and "1 of 2: neg" in shown and "2 of 2: ad" in shown, f"a terminal shows how far it is: {shown!r}")
+    need(shown.endswith("\r\x1b[K"), f"what was shown is gone in the end: {shown!r}")
+    with open(k.path("out"), encoding="utf-8") as f:
+        need(f.read() == "PASS neg\nPASS ad\n2 passed, 0 failed\n", "standard output")
+
+
 def test_many_comparisons(k):
-    """The issue at hand is speed; here only that a hundred come out right."""
     shutil.copy(k.faults, k.path("faults.so"))
     shutil.copy(k.program, k.path("faults.kina"))
     tests = [{"name": f"{fn} {i}", "fn": fn, "random": 1, "seed": i} for i in range(50) for fn in ("neg", "ad")]
