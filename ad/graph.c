@@ -292,11 +292,16 @@ static void each_witness(graph *g, int64_t dim, void (*visit)(void *self, const 
     }
 }
 
+/* How many entries a slice takes is not read where its bounds say it, or what is added to them. */
+static bool reads_dims(const node *n) {
+    return n->kind != NODE_OP || (op_table[n->op].class != CLASS_SLICE_ADD && n->hi == NULL);
+}
+
 void node_each_witness(graph *g, const node *n, void (*visit)(void *self, const witness *w), void *self) {
     if (n->attrs == NULL) return;
     int dims = n->kind == NODE_SIZE ? 1 : MAX_RANK;
     for (int i = 0; i < dims; i++) {
-        each_witness(g, n->attrs->dims[i], visit, self);
+        if (reads_dims(n)) each_witness(g, n->attrs->dims[i], visit, self);
         if (n->kind == NODE_OP && lo_is_dim(op_table[n->op].class)) each_witness(g, n->attrs->lo[i], visit, self);
         if (n->hi != NULL) each_witness(g, n->hi[i], visit, self);
     }

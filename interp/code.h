@@ -41,6 +41,7 @@ typedef struct code_function code_function;
 typedef struct binding {
     int slot;
     int count;
+    const char *name;           /* as the program writes it; NULL for `_` and for a tuple */
     struct binding *items;
 } binding;
 
@@ -70,7 +71,7 @@ typedef struct loop_policy {
     code *bytes;                /* memory given as an expression; NULL: byte_count */
     int64_t byte_count;
     const char *disk;           /* folder for the states; NULL: memory */
-    span where;
+    span where, decorator;      /* of what the amount is; of all of @checkpoint(...) */
 } loop_policy;
 
 typedef struct trip_count {

@@ -11,6 +11,7 @@ static binding *lower_pattern(fn_scope *s, const pattern *p) {
     if (b == NULL) return NULL;
     b->slot = -1;
     if (p->kind == PATTERN_NAME) {
+        b->name = p->name;
         local_define(s, p->symbol, b);
     } else if (p->kind == PATTERN_TUPLE) {
         b->items = LOWER_ARRAY(s->l, binding, p->count);

@@ -110,7 +110,7 @@ void lower_policy(fn_scope *s, const expr *e, code *n) {
     loop_policy *p = LOWER_ARRAY(s->l, loop_policy, 1);
     if (p == NULL) return;
     p->kind = POLICY_AUTO;
-    p->where = d->at;
+    p->where = p->decorator = d->at;
     for (int i = 0; i < d->count; i++) lower_option(s, &d->options[i], p);
     n->u.loop.policy = p;
 }
