@@ -56,7 +56,8 @@ static void sink_into(void *self, int k, op_id op, const op_attrs *attrs, int n,
     if (!reversal_wants(v, to)) return;
     var sum;
     if (v->adjoint[to] == VAR_NONE && op == OP_matmul_add) {
-        sum = writer_op(&v->w, OP_matmul, NULL, n, rest);
+        op_attrs product = {.strong_zero = attrs != NULL && attrs->strong_zero};
+        sum = writer_op(&v->w, OP_matmul, &product, n, rest);
     } else {
         reversal_zero_if_absent(v, to);
         var in[3] = {v->adjoint[to]};

@@ -155,10 +155,11 @@ void reversal_push(reversal *v, node *n) {
     made->answers = n->where;
     node_out(v->g, v->w.r, made, 0, named(v, graph_tape_var(v->g, t->element, NULL), n->in[0]));
     for (int i = 0; i < count && !v->g->failed; i++) {
-        const tape_leaf *leaf = &t->element->leaf[i];
-        var popped = leaf->tape != NULL ? graph_tape_var(v->g, leaf->tape, NULL)
-                                        : graph_var_new(v->g, &leaf->type, NULL);
-        node_out(v->g, v->w.r, made, 1 + i, named(v, popped, n->in[1 + t->which[i]]));
+        tape_element *inner = t->element->leaf[i].tape;
+        var pushed = n->in[1 + t->which[i]];
+        op_type own = *graph_type(v->g, pushed); /* its sizes are known here; the tape's need not be */
+        var popped = inner != NULL ? graph_tape_var(v->g, inner, NULL) : graph_var_new(v->g, &own, NULL);
+        node_out(v->g, v->w.r, made, 1 + i, named(v, popped, pushed));
     }
     if (graph_bad(v->g)) return;
     v->adjoint[n->in[0]] = made->out[0];

@@ -29,7 +29,7 @@ typedef enum code_kind {
     CODE_SHAPE,                 /* shape(x) */
     CODE_STOP,                  /* stop_gradient(x) */
     CODE_COMPOSITE,             /* a builtin made of several ops */
-    CODE_PUSH, CODE_POP, CODE_IS_EMPTY,     /* of a tape */
+    CODE_TAPE, CODE_PUSH, CODE_POP, CODE_IS_EMPTY,
     CODE_DROP,
     CODE_PRINT, CODE_ASSERT, CODE_LOAD, CODE_SAVE,
 } code_kind;
@@ -113,6 +113,7 @@ struct code {
             code **args;
             code **size;
         } op;
+        const type *entry;      /* TAPE: what it is to hold */
         struct { code *a, *b; } two;    /* AND, OR; PUSH; POP, IS_EMPTY: a alone */
         struct { code *a, *b; uint16_t op; } extent;
         struct {

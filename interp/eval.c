@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/door.h"
+#include "runtime/stack.h"
 
 void values_release(context *c, const value *v, int count) {
     for (int i = 0; i < count; i++) value_release(c, v[i]);
@@ -238,6 +239,7 @@ bool eval(evaluator *ev, value *frame, const code *n, value *out) {
     case CODE_JACOBIAN: return eval_jacobian(ev, frame, n, out);
     case CODE_INDEX: return eval_index(ev, frame, n, out);
     case CODE_COMPOSITE: return eval_composite(ev, frame, n, out);
+    case CODE_TAPE: *out = stack_empty(); return true;
     case CODE_PUSH: return eval_push(ev, frame, n, out);
     case CODE_POP: return eval_popped(ev, frame, n, out);
     case CODE_IS_EMPTY: return eval_is_empty(ev, frame, n, out);

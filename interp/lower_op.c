@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "interp/lower_scope.h"
-#include "runtime/stack.h"
 
 /* ---- op nodes ---- */
 
@@ -327,6 +326,12 @@ static code *size_node(fn_scope *s, code_kind kind, code *arg, int axis, span wh
     return n;
 }
 
+static code *empty_tape(fn_scope *s, const expr *e) {
+    code *n = code_new(s, CODE_TAPE, e->at);
+    if (n != NULL) n->u.entry = e->type->items[0];
+    return n;
+}
+
 static code *tape_node(fn_scope *s, code_kind kind, code *tape, code *x, span where) {
     code *n = code_new(s, kind, where);
     if (n == NULL) return NULL;
@@ -401,7 +406,7 @@ code *lower_builtin_with(fn_scope *s, const expr *e, code **args, code **sizes) 
     case BUILTIN_copy: return args[0];
     case BUILTIN_drop: return size_node(s, CODE_DROP, args[0], 0, e->at);
     case BUILTIN_stop_gradient: return size_node(s, CODE_STOP, args[0], 0, e->at);
-    case BUILTIN_tape: return code_constant(s, stack_empty(), e->at);
+    case BUILTIN_tape: return empty_tape(s, e);
     case BUILTIN_push: return tape_node(s, CODE_PUSH, args[0], args[1], e->at);
     case BUILTIN_pop: return tape_node(s, CODE_POP, args[0], NULL, e->at);
     case BUILTIN_is_empty: return tape_node(s, CODE_IS_EMPTY, args[0], NULL, e->at);

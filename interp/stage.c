@@ -216,7 +216,8 @@ static staged stage_any(stager *s, staged *frame, const code *n) {
     case CODE_TUPLE: return stage_items(s, frame, n);
     case CODE_PROJECT: return stage_project(s, frame, n);
     case CODE_REVERSE:
-    case CODE_FORWARD: return stage_handle(s, frame, n);
+    case CODE_FORWARD:
+    case CODE_JACOBIAN: return stage_handle(s, frame, n);
     case CODE_INDEX: return stage_index(s, frame, n);
     case CODE_CHECK: return stage_checked(s, frame, n);
     case CODE_DIM: return stage_dim_name(s, frame, n);
@@ -225,6 +226,10 @@ static staged stage_any(stager *s, staged *frame, const code *n) {
     case CODE_SHAPE: return stage_shape(s, frame, n);
     case CODE_STOP: return stage_stop(s, frame, n);
     case CODE_COMPOSITE: return stage_composite(s, frame, n);
+    case CODE_TAPE: return stage_new_tape(s, n);
+    case CODE_PUSH: return stage_push(s, frame, n);
+    case CODE_POP: return stage_pop(s, frame, n);
+    case CODE_IS_EMPTY: return stage_is_empty(s, frame, n);
     case CODE_DROP:
     case CODE_PRINT:
     case CODE_ASSERT:
@@ -245,7 +250,7 @@ staged stage(stager *s, staged *frame, const code *n) {
     }
     if (s->g->count > VARS_MOST) {
         graph_refuse(s->g, ERROR_K0703, n->where, "write out a smaller function",
-                     "with every call in its place, `%s` is more than %d lines long", s->g->name, VARS_MOST);
+                     "with every call in its place, `%s` is more than %d lines long", s->name, VARS_MOST);
     }
     return stage_any(s, frame, n);
 }

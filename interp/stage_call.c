@@ -1,4 +1,4 @@
-/* Calls, closures and handlers. */
+/* Calls and closures. */
 #include "interp/stage_internal.h"
 
 /* ---- function values ---- */
@@ -19,11 +19,11 @@ staged stage_closure(stager *s, staged *frame, const code *n) {
     return function_value(s, frame, n->u.closure.function, &n->u.closure.captures);
 }
 
-static staged callee_of(stager *s, staged *frame, const callee *c) {
+staged stage_callee(stager *s, staged *frame, const callee *c) {
     return c->known != NULL ? function_value(s, frame, c->known, &c->captures) : stage(s, frame, c->value);
 }
 
-static staged *args_of(stager *s, staged *frame, code *const *args, int count) {
+staged *stage_args(stager *s, staged *frame, code *const *args, int count) {
     staged *list = STAGE_ARRAY(s, staged, count);
     for (int i = 0; list != NULL && i < count; i++) list[i] = stage(s, frame, args[i]);
     return list;
@@ -31,8 +31,7 @@ static staged *args_of(stager *s, staged *frame, code *const *args, int count) {
 
 /* ---- calls ---- */
 
-/* A call's parameter is a fresh variable (ad.h, rule 2). */
-static staged parameter(stager *s, const staged *x, span where) {
+staged stage_parameter(stager *s, const staged *x, span where) {
     graph *g = s->g;
     if (x->kind == STAGED_VAR && graph_floating(g, x->v)) {
         return staged_var(graph_op(g, s->r, OP_identity, NULL, 1, &x->v, where));
@@ -40,7 +39,7 @@ static staged parameter(stager *s, const staged *x, span where) {
     if (x->kind != STAGED_TUPLE) return *x;
     staged out = stage_tuple(s, x->count, x->items);
     for (int i = 0; out.kind == STAGED_TUPLE && i < out.count; i++) {
-        out.items[i] = parameter(s, &x->items[i], where);
+        out.items[i] = stage_parameter(s, &x->items[i], where);
     }
     return out;
 }
@@ -61,21 +60,13 @@ staged stage_call(stager *s, const code_function *f, const staged *args, const s
                   span where) {
     staged *own = STAGE_ARRAY(s, staged, f->params);
     if (own == NULL || graph_bad(s->g)) return staged_none();
-    for (int i = 0; i < f->params; i++) own[i] = fresh ? args[i] : parameter(s, &args[i], where);
+    for (int i = 0; i < f->params; i++) own[i] = fresh ? args[i] : stage_parameter(s, &args[i], where);
     return stage_keeps(s, f) ? stage_kept(s, f, own, where) : stage_in_place(s, f, own, captured);
 }
 
 staged stage_call_node(stager *s, staged *frame, const code *n) {
-    staged f = callee_of(s, frame, &n->u.call.callee);
-    staged *args = args_of(s, frame, n->u.call.args, n->u.call.count);
+    staged f = stage_callee(s, frame, &n->u.call.callee);
+    staged *args = stage_args(s, frame, n->u.call.args, n->u.call.count);
     if (args == NULL || f.kind != STAGED_FUNCTION) return staged_none();
     return stage_call(s, f.function, args, f.items, false, n->where);
-}
-
-/* ---- handlers ---- */
-
-staged stage_handle(stager *s, staged *frame, const code *n) {
-    (void)frame;
-    graph_refuse(s->g, ERROR_K0703, n->where, NULL, "a `handle` cannot be written out");
-    return staged_none();
 }

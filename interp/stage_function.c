@@ -31,6 +31,12 @@ static staged tensor_param(stager *s, const op_type *t, const char *name) {
     return staged_var(v);
 }
 
+static staged tape_param(stager *s, const type *entry, const char *name) {
+    var v = region_param(s->g, s->g->top, stage_tape_var(s, entry));
+    if (v != VAR_NONE) graph_at(s->g, v)->name = name;
+    return staged_var(v);
+}
+
 static staged param_of(stager *s, const type *t, const char *name, span at);
 
 static staged tuple_param(stager *s, const type *t, const char *name, span at) {
@@ -48,11 +54,12 @@ static staged param_of(stager *s, const type *t, const char *name, span at) {
     switch (t->kind) {
     case TYPE_TENSOR: return tensor_param(s, &t->tensor, name);
     case TYPE_TUPLE: return tuple_param(s, t, name, at);
+    case TYPE_TAPE: return tape_param(s, t->items[0], name);
     case TYPE_UNIT: return staged_unit();
     default: break;
     }
     graph_refuse(s->g, ERROR_K0703, at, "write out a function that calls it with the function that is meant",
-                 "`%s` cannot be written out: `%s` is a function", s->g->name, name);
+                 "`%s` cannot be written out: `%s` is a function", s->name, name);
     return staged_none();
 }
 
@@ -65,7 +72,7 @@ static staged captured_function(stager *s, const symbol *sym) {
     const code_function *f = sym->fn != NULL ? code_find(s->code, sym->fn) : NULL;
     if (f == NULL) {
         graph_refuse(s->g, ERROR_K0703, sym->at, "define the function with `fn`",
-                     "`%s` cannot be written out: `%s`, which it uses, is a function that is computed", s->g->name,
+                     "`%s` cannot be written out: `%s`, which it uses, is a function that is computed", s->name,
                      sym->name);
         return staged_none();
     }
@@ -113,7 +120,7 @@ static void stage_body(stager *s, const code_function *f, const fn_decl *fn, int
     staged result = ruled ? stage_call(s, f, args, values, true, fn->at) : stage_in_place(s, f, args, values);
     if (staged_holds_function(&result)) {
         graph_refuse(g, ERROR_K0703, fn->at, "write out a function that calls it",
-                     "`%s` cannot be written out: it gives a function", fn->name);
+                     "`%s` cannot be written out: it gives a function", s->name);
     }
     var_list leaves = {0};
     stage_leaves(s, &result, fn->body->at, &leaves);
@@ -122,9 +129,9 @@ static void stage_body(stager *s, const code_function *f, const fn_decl *fn, int
 
 bool stage_function(graph *g, const program *p, const code_program *compiled, const fn_decl *fn, int *own) {
     stager s = {.g = g, .p = p, .code = compiled, .r = g->top, .captures = captures_find(p)};
+    s.name = fn->name != NULL ? fn->name : "main";
     const code_function *f = fn == &p->main ? &compiled->main : code_find(compiled, fn);
     *own = 0;
-    g->name = fn->name;
     if (s.captures == NULL || f == NULL || g->top == NULL) {
         g->failed = true;
         return false;

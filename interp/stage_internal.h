@@ -36,6 +36,7 @@ typedef struct stager {
     const program *p;
     const code_program *code;
     const capture_set *captures;
+    const char *name;           /* of the function */
     region *r;                  /* where nodes go now */
     captured_value *captured;   /* stage_function.c */
     struct kept_function *kept; /* stage_kept.c: functions with rules whose rules are being staged */
@@ -75,7 +76,8 @@ bool staged_holds_function(const staged *x);
 bool staged_same_functions(const staged *x, const staged *y);
 /* Names a value's variables that have no name yet: `p`, of a tuple `p_0`, `p_1`, ... */
 void stage_name(stager *s, const staged *x, const char *name);
-/* The different floating variables in the slots, those that function values capture too. */
+/* The different floating variables and tapes in the slots, those that function values capture too; never a NULL
+ * list. */
 var_list stage_reads(stager *s, const staged *frame, const slots *reads);
 /* A new variable like v. */
 var stage_fresh_like(stager *s, var v);
@@ -106,6 +108,17 @@ staged stage_closure(stager *s, staged *frame, const code *n);
 staged stage_handle(stager *s, staged *frame, const code *n);
 staged stage_effect(stager *s, staged *frame, const code *n);
 staged stage_composite(stager *s, staged *frame, const code *n);
+staged stage_new_tape(stager *s, const code *n);
+staged stage_push(stager *s, staged *frame, const code *n);
+staged stage_pop(stager *s, staged *frame, const code *n);
+staged stage_is_empty(stager *s, staged *frame, const code *n);
+/* A tape of entries of a type, not yet at home; VAR_NONE after a failure. */
+var stage_tape_var(stager *s, const type *entry);
+/* The function to call, with what it captures. */
+staged stage_callee(stager *s, staged *frame, const callee *c);
+staged *stage_args(stager *s, staged *frame, code *const *args, int count);
+/* A call's parameter: fresh variables for what is floating (ad.h, rule 2). */
+staged stage_parameter(stager *s, const staged *x, span where);
 /* Calls f. fresh: the floating arguments are parameters already. */
 staged stage_call(stager *s, const code_function *f, const staged *args, const staged *captured, bool fresh,
                   span where);

@@ -139,18 +139,18 @@ static staged result_of(stager *s, const instance *n, const type *t, node *made,
     return stage_tuple(s, t->count, items);
 }
 
-static bool holds_function_type(const type *t) {
+static bool holds_tensors_alone(const type *t) {
     for (int i = 0; t->kind == TYPE_TUPLE && i < t->count; i++) {
-        if (holds_function_type(t->items[i])) return true;
+        if (!holds_tensors_alone(t->items[i])) return false;
     }
-    return t->kind == TYPE_FN;
+    return t->kind != TYPE_FN && t->kind != TYPE_TAPE;
 }
 
 static staged recursive_call(stager *s, const code_function *f, const staged *args, const var_list *in, span where) {
     const type *t = f->decl->type;
-    if (holds_function_type(t->result)) {
-        graph_refuse(s->g, ERROR_K0703, where, "give the function's value instead",
-                     "`%s` cannot be written out: it calls itself and gives a function", f->name);
+    if (!holds_tensors_alone(t->result)) {
+        graph_refuse(s->g, ERROR_K0703, where, "write the recursion as a `while` loop",
+                     "`%s` cannot be written out: it calls itself and gives a function or tape", f->name);
         return staged_none();
     }
     instance n = {.count = t->generic_count, .from = t->generic};

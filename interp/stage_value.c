@@ -108,14 +108,13 @@ static bool list_has(const var_list *list, var v) {
 }
 
 static void add_read(stager *s, var_list *list, const staged *x) {
-    if (x->kind == STAGED_VAR && graph_floating(s->g, x->v) && !list_has(list, x->v)) {
-        var_list_add(s, list, x->v);
-    }
+    bool read = x->kind == STAGED_VAR && (graph_floating(s->g, x->v) || graph_at(s->g, x->v)->tape != NULL);
+    if (read && !list_has(list, x->v)) var_list_add(s, list, x->v);
     for (int i = 0; i < x->count; i++) add_read(s, list, &x->items[i]);
 }
 
 var_list stage_reads(stager *s, const staged *frame, const slots *reads) {
-    var_list list = {0};
+    var_list list = {.item = STAGE_ARRAY(s, var, 0)};
     for (int i = 0; i < reads->count; i++) add_read(s, &list, &frame[reads->slot[i]]);
     return list;
 }
