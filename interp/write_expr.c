@@ -105,19 +105,20 @@ static bool moves_tapes(const region *r) {
     return false;
 }
 
-/* An empty tape says its type where a loop carries it, and has that of what is pushed on it. */
-static bool takes_empty_tape(const node *n) {
-    return n != NULL && (n->kind == NODE_WHILE || n->kind == NODE_PUSH);
+/* Tapes have the name of what they were before, which nothing reads any more: an empty one waits where its type
+ * follows, from a loop's carry or from what is pushed, and a last push where its region ends. */
+static bool tape_waits(const node *n, const written *of) {
+    if (n->kind == NODE_PUSH) return of->read_by == NULL;
+    return of->read_by != NULL && (of->read_by->kind == NODE_WHILE || of->read_by->kind == NODE_PUSH);
 }
 
-static bool may_wait(const writing *w, const node *n, const region *in) {
+static bool may_wait(const node *n, const region *in) {
     switch ((node_kind)n->kind) {
     case NODE_OP:
     case NODE_NUMBER:
     case NODE_LITERAL:
     case NODE_SIZE:
     case NODE_STOP: return true;
-    case NODE_TAPE: return takes_empty_tape(w->vars[n->out[0]].read_by);
     case NODE_EMPTY: return !moves_tapes(in);
     default: return false;
     }
@@ -125,9 +126,11 @@ static bool may_wait(const writing *w, const node *n, const region *in) {
 
 bool write_waits(const writing *w, const node *n, const region *in) {
     if (renames(n)) return true;
-    if (!may_wait(w, n, in)) return false;
+    const written *of = n->m > 0 ? &w->vars[n->out[0]] : NULL;
+    if (n->kind == NODE_TAPE || n->kind == NODE_PUSH)
+        return of->reads == 1 && of->read_in == in && tape_waits(n, of);
+    if (!may_wait(n, in)) return false;
     if (is_repeated(w, n)) return true;
-    const written *of = &w->vars[n->out[0]];
     bool named = of->wish != NULL || (of->of != NULL && of->of->wish != NULL);
     return of->reads == 0 || (of->reads == 1 && of->read_in == in && !of->pinned && !named);
 }

@@ -18,11 +18,20 @@ static void add_comment(writing *w, comments *to, const char *words) {
 
 enum { QUOTE_MOST = 60 };       /* bytes of the source that a comment quotes */
 
+/* Where the words of a branch or loop end that say which one it is: before its first block. */
+static uint32_t end_of_head(const source *src, span at) {
+    bool control = at.end <= src->length && (strncmp(src->text + at.begin, "if", 2) == 0 ||
+                                             strncmp(src->text + at.begin, "while", 5) == 0);
+    uint32_t end = at.begin;
+    while (control && end < at.end && src->text[end] != '{') end++;
+    return control ? end : at.end;
+}
+
 /* The source's words in one line, shortened. */
 static void quote(const source *src, span at, char *out) {
-    uint32_t end = at.end <= src->length ? at.end : src->length;
+    uint32_t end = end_of_head(src, at);
     int length = 0;
-    for (uint32_t i = at.begin; i < end; i++) {
+    for (uint32_t i = at.begin; i < end && i < src->length; i++) {
         unsigned char ch = (unsigned char)src->text[i];
         bool blank = ch <= ' ';
         bool starts = (ch & 0xC0) != 0x80;
@@ -33,6 +42,7 @@ static void quote(const source *src, span at, char *out) {
         if (blank && (length == 0 || out[length - 1] == ' ')) continue;
         out[length++] = blank ? ' ' : (char)ch;
     }
+    if (length > 0 && out[length - 1] == ' ') length--;
     out[length] = '\0';
 }
 
@@ -72,9 +82,16 @@ static item *new_line(writing *w, lines *l, item_kind kind) {
     return it;
 }
 
+/* A result that is dropped where it is bound, which `_` says. */
+static bool is_dropped(const writing *w, var v) {
+    const written *of = &w->vars[v];
+    return of->reads == 1 && of->read_by != NULL && of->read_by->kind == NODE_DROP &&
+           of->read_in == graph_at(w->g, v)->home && graph_at(w->g, v)->maker != NULL;
+}
+
 pattern *write_bind(writing *w, var v) {
     written *of = &w->vars[v];
-    if (of->reads == 0) return write_pattern(w, PATTERN_IGNORE);
+    if (of->reads == 0 || is_dropped(w, v)) return write_pattern(w, PATTERN_IGNORE);
     pattern *p = write_pattern(w, PATTERN_NAME);
     of->bound = true;
     if (!w->failed) p->symbol = &of->symbol;
@@ -386,6 +403,7 @@ static void write_let(writing *w, const node *n, lines *l) {
 }
 
 static void write_node(writing *w, const region *r, const node *n, lines *l) {
+    if (n->kind == NODE_DROP && is_dropped(w, write_same(w, n->in[0]))) return;
     settle(w, l, n->n, n->in);
     switch ((node_kind)n->kind) {
     case NODE_IF: write_if(w, n, l); return;
