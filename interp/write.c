@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "interp/write_called.h"
 #include "interp/writing.h"
 
 /* ---- the function ---- */
@@ -49,28 +50,17 @@ static int fixed_names(writing *w, const fn_decl *f, const lines *functions, con
 
 /* ---- functions that are called ---- */
 
-static bool has_function(const lines *l, const fn_decl *f) {
-    for (int i = 0; i < l->count; i++)
-        if (l->list[i].fn == f) return true;
-    return false;
-}
-
-static void add_function(writing *w, lines *l, const fn_decl *f) {
-    if (f == NULL || has_function(l, f)) return;
-    item *it = write_line(w, l, ITEM_FN);
-    if (it != NULL) it->fn = (fn_decl *)(uintptr_t)f;
-}
-
-static void add_called(writing *w, const region *r, lines *l) {
-    for (int i = 0; i < r->count; i++) {
-        const node *n = r->nodes[i];
-        if (n->call != NULL) {
-            add_function(w, l, n->call->vjp_decl);
-            add_function(w, l, n->call->jvp_decl);
-            add_function(w, l, n->call->decl);
-        }
-        for (int k = 0; k < 2; k++)
-            if (n->inside[k] != NULL) add_called(w, n->inside[k], l);
+/* The functions of the source that the graph's calls need, in the source's order. */
+static void write_functions(writing *w, const program *from, lines *out) {
+    called_functions called = {.a = w->a};
+    if (from == NULL) return;
+    if (!write_called(w->g, from, &called)) w->failed = true;
+    const expr *body = from->main.body;
+    for (int i = 0; called.count > 0 && i < body->u.block.count && !w->failed; i++) {
+        const item *it = &body->u.block.items[i];
+        if (it->kind != ITEM_FN || !called_has(&called, it->fn)) continue;
+        item *own = write_line(w, out, ITEM_FN);
+        if (own != NULL) *own = *it;
     }
 }
 
@@ -121,11 +111,12 @@ static void name_after(writing *w) {
     name_alike(w, w->g->top);
 }
 
-bool write_program(graph *g, const char *name, const source *src, program *out) {
-    writing w = {.g = g, .dims = g->algebra->self, .src = src, .a = out->a, .names = out->names};
+bool write_program(graph *g, const char *name, const program *from, program *out) {
+    writing w = {.g = g, .dims = g->algebra->self, .a = out->a, .names = out->names};
     lines items = {0};
     fn_decl *f = WRITE_ARRAY(&w, fn_decl, 1);
     if (f == NULL || !open_vars(&w)) return false;
+    if (from != NULL) w.src = from->src;
     write_count_reads(&w);
     name_after(&w);
     f->name = write_word(&w, "%s", name);
@@ -133,11 +124,12 @@ bool write_program(graph *g, const char *name, const source *src, program *out) 
     write_result(&w, f);
     if (w.failed) return false;
     f->body = write_body(&w, g->top);
-    add_called(&w, g->top, &items);
+    write_functions(&w, from, &items);
     const char **fixed = NULL;
     int fixed_count = fixed_names(&w, f, &items, &fixed);
     write_names(&w, f, fixed_count, fixed);
-    add_function(&w, &items, f);
+    item *own = write_line(&w, &items, ITEM_FN);
+    if (own != NULL) own->fn = f;
     expr *body = write_expr_new(&w, EXPR_BLOCK);
     if (w.failed) return false;
     body->u.block.count = items.count;

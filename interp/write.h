@@ -9,8 +9,9 @@
 #include "ad/graph.h"
 #include "interp/ast.h"
 
-/* The graph as the function `name` of a fresh program; out has an arena and names. src: what the spans of the
- * graph's nodes lie in; NULL: no comments. False with the context's error set. */
-bool write_program(graph *g, const char *name, const source *src, program *out) MUST_CHECK;
+/* The graph as the function `name` of a fresh program; out has an arena and names. from: the program that the graph
+ * was staged from, whose source comments quote and whose functions calls need; NULL: neither. False with the
+ * context's error set. */
+bool write_program(graph *g, const char *name, const program *from, program *out) MUST_CHECK;
 
 #endif

@@ -333,10 +333,12 @@ static void write_policy(writing *w, const node *n, item *it) {
     it->decorators = d;
 }
 
-/* The first of the carried values up to the last that is read. */
+/* The first of the carried values up to the last that is read; a tape has to be taken, if by `_`. */
 static int wanted_outs(const writing *w, const node *n) {
     int count = n->m;
-    while (count > 0 && w->vars[n->out[count - 1]].reads == 0) count--;
+    while (count > 0 && w->vars[n->out[count - 1]].reads == 0 &&
+           graph_at(w->g, n->out[count - 1])->tape == NULL)
+        count--;
     return count;
 }
 

@@ -1,6 +1,7 @@
 /* What the files of writing share.
  *
- *   write.c         the function around a graph, and the functions that it calls
+ *   write.c         the function around a graph
+ *   write_called.c  the functions that it calls
  *   write_region.c  a region as a block: lines, branches, loops, what ownership asks for
  *   write_expr.c    a node as an expression, and what is folded into it
  *   write_op.c      an op on expressions, from its signature

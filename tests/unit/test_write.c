@@ -361,9 +361,9 @@ START_TEST(failing_memory) {
         write_fixture f;
         write_open(&f);
         answering(&f);
-        program p = {.a = &f.a, .names = &f.names};
+        program p = {.a = &f.a, .names = &f.names}, from = {.a = &f.a, .src = &f.src};
         f.c.mem.fail_at = f.c.mem.requests + n;
-        ok = write_program(&f.g, "f", &f.src, &p);
+        ok = write_program(&f.g, "f", &from, &p);
         ck_assert(ok || f.c.err.code == ERROR_K0506 || f.c.err.code == ERROR_K0507);
         write_close(&f);
     }

@@ -64,7 +64,8 @@ var write_named(write_fixture *f, var v, const char *name) {
 const char *write_text(write_fixture *f) {
     program p = {.a = &f->a, .names = &f->names};
     ck_assert_msg(!graph_bad(&f->g), "%s", f->g.refusal != NULL ? f->g.refusal : "out of memory");
-    ck_assert(write_program(&f->g, "f", f->src.text != NULL ? &f->src : NULL, &p));
+    program from = {.a = &f->a, .src = &f->src};
+    ck_assert(write_program(&f->g, "f", f->src.text != NULL ? &from : NULL, &p));
     text_clear(&f->out);
     ast_print(&p, &f->out);
     return text_data(&f->out);
