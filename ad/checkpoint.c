@@ -44,27 +44,11 @@ int64_t checkpoint_type_bytes(const op_type *t) {
     return bytes;
 }
 
-static void release_kept(context *c, checkpointed *l, value *carry, int count) {
-    for (int i = 0; i < count; i++) {
-        if (carry[i].kind == VALUE_NONE) {
-            spill_free(c, &l->disk, carry[i].as.i64, checkpoint_type_bytes(&l->type[i]));
-        } else {
-            value_release(c, carry[i]);
-        }
-    }
-    give_back(c, carry, (size_t)l->body.carries * sizeof *carry);
-}
-
-static void release_state(context *c, checkpointed *l, checkpoint_state *s) {
-    release_kept(c, l, s->carry, l->body.carries);
-}
-
 static size_t index_bytes(const checkpointed *l) { return 2 * (size_t)l->floats * sizeof(uint32_t); }
 
 void checkpoint_close(context *c, checkpointed *l) {
     if (l == NULL) return;
-    for (int i = 0; i < l->states; i++) release_state(c, l, &l->state[i]);
-    give_back(c, l->state, (size_t)l->state_room * sizeof *l->state);
+    checkpoint_keep_close(c, l);
     for (int i = 0; i < l->tapes; i++) give_back(c, l->taped[i].from, index_bytes(l));
     give_back(c, l->taped, (size_t)l->tape_room * sizeof *l->taped);
     pile_close(c, &l->starts);
@@ -81,17 +65,40 @@ void checkpoint_close(context *c, checkpointed *l) {
     give_back(c, l, sizeof *l);
 }
 
+/* A loop inside one that has a budget shares that. */
+static policy share_budget(const context *c, const policy *p) {
+    policy shared = *p;
+    const budget_share *outside = &c->tape->share;
+    shared.outside.left = outside->left;
+    shared.outside.unclaimed = outside->unclaimed;
+    shared.outside.parts = outside->parts;
+    if (outside->left == SIZE_MAX) shared.most = 0;
+    return shared;
+}
+
+/* For the first iteration, of which nothing is known, loops inside get little. */
+static budget_share first_share(const policy *p) {
+    uint64_t budget = p->most > 0 && p->outside.left < p->most ? p->outside.left : p->bytes;
+    return (budget_share){.left = budget / 16, .parts = 2};
+}
+
 static checkpointed *checkpoint_new(context *c, const policy *p, loop_body body, uint8_t handlers, span where) {
+    size_t live = c->mem.live;
     checkpointed *l = take_zeroed(c, sizeof *l);
     if (l == NULL) {
         body.close(c, body.self);
         return NULL;
     }
+    policy shared = share_budget(c, p);
+    checkpoint_account_begin(c, l);
+    l->share = l->outside;
+    if (p->kind == POLICY_BYTES) l->share = first_share(&shared);
     l->body = body;
     l->handlers = handlers;
     l->where = where;
     l->dual = c->tape->forward_depth > 0;
     l->first = l->floor = tape_top(c->tape);
+    l->states.element = sizeof(checkpoint_state);
     l->starts.element = sizeof(uint32_t);
     l->hashes.element = sizeof(uint64_t);
     trail_init(&l->own);
@@ -100,7 +107,7 @@ static checkpointed *checkpoint_new(context *c, const policy *p, loop_body body,
     l->floating = take(c, (size_t)body.carries * sizeof *l->floating);
     l->init = take(c, (size_t)body.carries * sizeof *l->init);
     l->type = take(c, (size_t)body.carries * sizeof *l->type);
-    bool ok = l->floating != NULL && l->init != NULL && l->type != NULL && schedule_open(&l->schedule, c, p) &&
+    bool ok = l->floating != NULL && l->init != NULL && l->type != NULL && schedule_open(&l->schedule, c, &shared) &&
               (p->disk == NULL || spill_open(c, &l->disk, p->disk, where));
     if (!ok) {
         if (c->err.where.end == 0) c->err.where = where;
@@ -113,101 +120,14 @@ static checkpointed *checkpoint_new(context *c, const policy *p, loop_body body,
         l->init[l->floats] = body.carry[i]->index;
         l->floating[l->floats++] = i;
     }
+    l->own_bytes = c->mem.live - live;
     return l;
 }
 
 static value *float_carry(checkpointed *l, int j) { return l->body.carry[l->floating[j]]; }
 
-/* ---- states ---- */
-
 trail_mark checkpoint_place(const context *c, const checkpointed *l) {
     return c->tape->trail_mode == TRAIL_READ ? c->tape->trail_at : l->trail->end;
-}
-
-static bool room_for_state(context *c, checkpointed *l) {
-    if (l->states < l->state_room) return true;
-    int wider = l->state_room ? 2 * l->state_room : 16;
-    checkpoint_state *grown = resize(c, l->state, (size_t)l->state_room * sizeof *grown, (size_t)wider * sizeof *grown);
-    if (grown == NULL) return false;
-    l->state = grown;
-    l->state_room = wider;
-    return true;
-}
-
-/* Without a forward handler outside, indices mean records that will be gone. */
-static bool keep_one(context *c, checkpointed *l, const value *v, value *out) {
-    *out = *v;
-    if (!l->dual) out->index = 0;
-    /* A view keeps its strides, which may decide how a product of it is computed. */
-    if (v->kind != VALUE_TENSOR || !v->as.t->contiguous || !spill_is_open(&l->disk)) {
-        (void)value_retain(*v);
-        return true;
-    }
-    out->kind = VALUE_NONE;
-    return spill_write(c, &l->disk, v->as.t, l->where, &out->as.i64);
-}
-
-bool checkpoint_kept(context *c, checkpointed *l, const checkpoint_state *state, int carry, value *out) {
-    const value *v = &state->carry[carry];
-    if (v->kind != VALUE_NONE) {
-        *out = value_retain(*v);
-        return true;
-    }
-    const op_type *type = &l->type[carry];
-    tensor *t = spill_read(c, &l->disk, v->as.i64, (dtype)type->dtype, type->rank, type->dims, l->where);
-    if (t == NULL) return false;
-    *out = value_tensor(t);
-    out->index = v->index;
-    return true;
-}
-
-bool checkpoint_keep(context *c, checkpointed *l, uint64_t iteration) {
-    if (!room_for_state(c, l)) return false;
-    value *carry = take(c, (size_t)l->body.carries * sizeof *carry);
-    if (carry == NULL) return false;
-    for (int i = 0; i < l->body.carries; i++) {
-        if (keep_one(c, l, l->body.carry[i], &carry[i])) continue;
-        release_kept(c, l, carry, i);
-        return false;
-    }
-    int at = l->states;
-    while (at > 0 && l->state[at - 1].iteration > iteration) at--;
-    memmove(&l->state[at + 1], &l->state[at], (size_t)(l->states - at) * sizeof *l->state);
-    l->state[at] = (checkpoint_state){.iteration = iteration, .mark = checkpoint_place(c, l), .carry = carry};
-    l->states++;
-    l->floor = tape_top(c->tape);
-    if (l->states > l->most_states) l->most_states = l->states;
-    c->stats.checkpoints++;
-    return true;
-}
-
-static int find_state(const checkpointed *l, uint64_t iteration) {
-    int low = 0, high = l->states;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (l->state[middle].iteration < iteration) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < l->states && l->state[low].iteration == iteration ? low : -1;
-}
-
-checkpoint_state *checkpoint_state_at(checkpointed *l, uint64_t iteration) {
-    int at = find_state(l, iteration);
-    return at < 0 ? NULL : &l->state[at];
-}
-
-void checkpoint_drop_unwanted(context *c, checkpointed *l) {
-    uint64_t iteration;
-    while (schedule_next_drop(&l->schedule, &iteration)) {
-        int at = find_state(l, iteration);
-        if (at < 0) continue;
-        release_state(c, l, &l->state[at]);
-        l->states--;
-        memmove(&l->state[at], &l->state[at + 1], (size_t)(l->states - at) * sizeof *l->state);
-    }
 }
 
 /* ---- one iteration ---- */
@@ -248,37 +168,11 @@ static bool refresh_carries(context *c, checkpointed *l) {
 }
 
 bool checkpoint_tape_one(context *c, checkpointed *l, uint64_t i) {
+    if (l->schedule.policy.kind == POLICY_BYTES) c->tape->share = l->share;
     bool ok = run_body(c, l, i) && refresh_carries(c, l);
     c->stats.taped += ok;
     l->taped_again += ok;
     return ok;
-}
-
-/* ---- bytes ---- */
-
-size_t checkpoint_carried_bytes(const checkpointed *l) {
-    /* The lists of states, here and in the schedule, grow by doubling. */
-    size_t books = 2 * sizeof(checkpoint_state) + 4 * sizeof(uint64_t);
-    size_t bytes = books + (size_t)l->body.carries * sizeof(value);
-    for (int i = 0; i < l->body.carries; i++) {
-        const value *v = l->body.carry[i];
-        if (v->kind == VALUE_TENSOR) bytes += v->as.t->base != NULL ? v->as.t->base->block : v->as.t->block;
-    }
-    return l->dual ? 2 * bytes : bytes; /* tangents */
-}
-
-static size_t used_bytes(const tape *t) {
-    return t->records.count * sizeof(record) + t->saved.count * sizeof(value) + t->operands.count * sizeof(uint32_t);
-}
-
-/* What is alive, with the tape counted by what is used of its chunks and the loop's own books left out. */
-static size_t held_bytes(const context *c, const checkpointed *l) {
-    const tape *t = c->tape;
-    const trail *w = l->trail;
-    size_t chunks = pile_bytes(&t->records) + pile_bytes(&t->saved) + pile_bytes(&t->operands);
-    size_t books = pile_bytes(&l->starts) + pile_bytes(&l->hashes) + pile_bytes(&w->words) + pile_bytes(&w->trips) +
-                   pile_bytes(&w->longs) + pile_bytes(&w->values);
-    return c->mem.live - chunks - books + used_bytes(t);
 }
 
 /* ---- taped runs ---- */
@@ -297,7 +191,8 @@ bool checkpoint_tape_begin(context *c, checkpointed *l, uint64_t iteration) {
     uint32_t top = tape_top(c->tape);
     *run = (checkpoint_taped){.start = iteration, .end = iteration, .first = top, .dead = top, .from = indices};
     run->to = indices + l->floats;
-    run->held = held_bytes(c, l);
+    run->held = checkpoint_held_bytes(c, l);
+    c->tape->share = l->share;
     for (int j = 0; j < l->floats && !l->dual; j++) float_carry(l, j)->index = 0;
     if (!refresh_carries(c, l)) return false;
     for (int j = 0; j < l->floats; j++) run->from[j] = float_carry(l, j)->index;
@@ -310,7 +205,7 @@ void checkpoint_tape_end(context *c, checkpointed *l, uint64_t end) {
     run->end = end;
     run->last = tape_top(c->tape);
     for (int j = 0; j < l->floats; j++) run->to[j] = float_carry(l, j)->index;
-    size_t held = held_bytes(c, l);
+    size_t held = checkpoint_held_bytes(c, l);
     if (held > run->held && held - run->held > l->peak_tape_bytes) l->peak_tape_bytes = held - run->held;
 }
 
@@ -318,33 +213,33 @@ void checkpoint_tape_pop(context *c, checkpointed *l) { give_back(c, l->taped[--
 
 /* ---- the forward run ---- */
 
-/* Records that a run's forgotten iterations may leave behind beyond as many as are alive: with more, the whole run is
- * forgotten. */
-enum { DEAD_MOST = 1024 };
-
-static bool forget_tape(context *c, checkpointed *l) {
+static void forget_tape(context *c, checkpointed *l) {
     tape_truncate(c->tape, l->taped[0].first);
     checkpoint_tape_pop(c, l);
     pile_truncate(c, &l->starts, 0);
     for (int j = 0; j < l->floats; j++) float_carry(l, j)->index = 0;
-    return true;
 }
 
 /* Forgets what is taped of iterations below `iteration`. */
-static bool demote(context *c, checkpointed *l, uint64_t iteration, uint64_t now) {
-    if (l->tapes == 0) return true;
+static void demote(context *c, checkpointed *l, uint64_t iteration, uint64_t now) {
+    if (l->tapes == 0) return;
     checkpoint_taped *run = &l->taped[0];
-    if (iteration <= run->start) return true;
-    l->demoted = true;
-    if (iteration >= now) return forget_tape(c, l);
+    if (iteration <= run->start) return;
+    if (iteration >= now) {
+        forget_tape(c, l);
+        return;
+    }
     /* The carries that begin `iteration` become the run's first; what is before them holds nothing more. */
     uint32_t begin = *(uint32_t *)pile_at(&l->starts, (uint32_t)(iteration - l->starts_from));
-    if (begin - run->first > tape_top(c->tape) - begin + DEAD_MOST) return forget_tape(c, l);
-    for (; run->dead < begin; run->dead++) tape_unsave(c->tape, tape_record(c->tape, run->dead));
+    if ((begin - run->first) / DEAD_PER_RECORD > tape_top(c->tape) - begin + PILE_CHUNK) {
+        forget_tape(c, l);
+        return;
+    }
+    tape_forget(c->tape, run->first, run->dead, begin);
+    run->dead = begin;
     run->start = iteration;
     run->body = begin + (uint32_t)l->floats;
     for (int j = 0; j < l->floats; j++) run->from[j] = begin + (uint32_t)j;
-    return true;
 }
 
 /* Where the newest iteration's records begin, for demotion. */
@@ -356,45 +251,10 @@ static bool note_start(context *c, checkpointed *l, uint64_t iteration) {
     return true;
 }
 
-/* What the schedule itself takes for its table of costs: measured, a small part of what schedule_mixed.c allows. */
-static size_t table_bytes(const policy *p) {
-    const size_t least = 16 << 10, most = 256 << 10;
-    size_t share = (size_t)(p->bytes / 32);
-    if (p->kind != POLICY_BYTES) return 0;
-    return share < least ? least : share > most ? most : share;
-}
-
-/* What the sweep of one iteration needs beside states and tape: the carries' adjoints before and after it and what
- * rules make in between, taken as four states or twice what the body itself needs for a while; the unused ends of
- * the tape's chunks; the records that forgotten iterations left; the schedule's table. */
-static size_t fixed_bytes(const checkpointed *l, size_t state) {
-    size_t chunks = PILE_CHUNK * (sizeof(record) + 2 * sizeof(value) + sizeof(uint32_t));
-    size_t dead = l->tapes > 0 ? (l->taped[0].dead - l->taped[0].first) * sizeof(record) : 0;
-    size_t work = 4 * state > 2 * l->work_bytes ? 4 * state : 2 * l->work_bytes;
-    return work + chunks + dead + (l->demoted ? table_bytes(&l->schedule.policy) : 0);
-}
-
-/* Tells the schedule what states and taped iterations cost. */
-static void measure(checkpointed *l, size_t grown) {
-    size_t state = checkpoint_carried_bytes(l);
-    size_t held = spill_is_open(&l->disk) ? sizeof(checkpoint_state) + (size_t)l->body.carries * sizeof(value) : state;
-    l->taped_bytes = grown;
-    schedule_measure(&l->schedule, held, grown, fixed_bytes(l, state));
-}
-
 static bool tape_ahead(context *c, checkpointed *l, uint64_t i) {
-    if (l->tapes == 0 && !checkpoint_tape_begin(c, l, i)) return false;
-    if (!note_start(c, l, i)) return false;
-    size_t before = held_bytes(c, l), live = c->mem.live;
-    uint32_t records = tape_top(c->tape);
-    c->mem.high = live;
-    if (!checkpoint_tape_one(c, l, i)) return false;
+    if (!note_start(c, l, i) || !checkpoint_tape_one(c, l, i)) return false;
     checkpoint_tape_end(c, l, i + 1);
-    size_t after = held_bytes(c, l), floor = c->mem.live > live ? c->mem.live : live;
-    if (c->mem.high - floor > l->work_bytes) l->work_bytes = c->mem.high - floor;
-    /* It may retain nothing, and free something; in the sweep each record has an adjoint. */
-    measure(l, (after > before ? after - before : 0) + (tape_top(c->tape) - records) * sizeof(value));
-    return true;
+    return checkpoint_measure_end(c, l);
 }
 
 /* A schedule knows no places. */
@@ -403,17 +263,43 @@ static bool at_loop(context *c, const checkpointed *l, bool ok) {
     return ok;
 }
 
+/* An iteration is measured, and those before it are forgotten. */
+static bool measure_only(context *c, checkpointed *l, uint64_t i) {
+    if (l->tapes > 0) forget_tape(c, l);
+    checkpoint_keep_close(c, l);
+    if (!checkpoint_tape_begin(c, l, i)) return false;
+    checkpoint_measure_begin(c, l);
+    return checkpoint_keep(c, l, i) && tape_ahead(c, l, i);
+}
+
+/* The order for iteration i. Where a budget cannot work the loop still runs to its end, for its dearest iteration says
+ * what would. */
+static bool order_forward(context *c, checkpointed *l, uint64_t i, forward_order *out) {
+    bool ok = schedule_forward(&l->schedule, i, out);
+    if (!ok && c->err.code == ERROR_K0514) {
+        error_clear(&c->err);
+        l->refused = ok = true;
+    }
+    if (l->dual) out->tape = false;
+    return at_loop(c, l, ok);
+}
+
 static bool forward_one(context *c, checkpointed *l, uint64_t i) {
-    forward_order order;
     if (i < 2) l->state_bytes = checkpoint_carried_bytes(l);
-    if (!at_loop(c, l, schedule_forward(&l->schedule, i, &order))) return false;
-    if (l->dual) order.tape = false;
+    forward_order order = {0};
+    if (!l->refused && !order_forward(c, l, i, &order)) return false;
+    if (l->refused && l->dual) return checkpoint_advance_one(c, l, i);
+    if (l->refused) return measure_only(c, l, i);
     uint64_t demoted = order.tape ? order.demote : i;
-    if (!demote(c, l, demoted, i)) return false;
+    demote(c, l, demoted, i);
     checkpoint_drop_unwanted(c, l);
+    if (order.tape && l->tapes == 0 && !checkpoint_tape_begin(c, l, i)) return false;
+    bool with_state = l->schedule.policy.kind == POLICY_BYTES; /* there each taped iteration has its state */
+    if (order.tape && with_state) checkpoint_measure_begin(c, l);
     if (order.keep && !checkpoint_keep(c, l, i)) return false;
+    if (order.tape && !with_state) checkpoint_measure_begin(c, l);
     if (order.tape) return tape_ahead(c, l, i);
-    if (l->dual) measure(l, checkpoint_carried_bytes(l));
+    if (l->dual) checkpoint_measure_dual(l);
     return checkpoint_advance_one(c, l, i);
 }
 
@@ -477,6 +363,8 @@ bool checkpoint_run(context *c, const policy *p, loop_body body, uint8_t handler
     if (l == NULL) return false;
     bool ok = c->tape->trail_mode == TRAIL_READ ? forward_again(c, l) : forward_first(c, l);
     *trips = l->trips;
+    if (ok && l->refused) ok = at_loop(c, l, schedule_refuse(&l->schedule, checkpoint_margin(l)));
+    if (ok) checkpoint_account(c, l);
     ok = ok && refresh_carries(c, l) && note_loop(c, l, reads, count);
     if (!ok) checkpoint_close(c, l);
     return ok;

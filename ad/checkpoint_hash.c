@@ -49,6 +49,11 @@ static void forget_every_other(context *c, checkpointed *l) {
     l->hash_every *= 2;
 }
 
+size_t checkpoint_hash_bytes(const checkpointed *l) {
+    size_t chunks = HASH_MOST * (size_t)l->body.carries / PILE_CHUNK + 2;
+    return chunks * (PILE_CHUNK * sizeof(uint64_t) + 3 * sizeof(char *)) + 16 * sizeof(char *);
+}
+
 bool checkpoint_hash_keep(context *c, checkpointed *l, uint64_t i) {
     if (l->hash_every == 0) l->hash_every = HASH_EVERY;
     if (l->hashes.count == HASH_MOST * (uint32_t)l->body.carries) forget_every_other(c, l);

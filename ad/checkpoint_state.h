@@ -10,8 +10,11 @@
 typedef struct checkpoint_state {
     uint64_t iteration;
     trail_mark mark;
-    value *carry;
+    value *carry;               /* NULL: dropped */
 } checkpoint_state;
+
+/* Dropped states are forgotten when there are more of them than one to so many others, and a few. */
+enum { STATES_PER_GAP = 8, GAPS_LEAST = 8 };
 
 /* Taped iterations [start, end): records [first, last) of the tape. */
 typedef struct checkpoint_taped {
@@ -21,6 +24,21 @@ typedef struct checkpoint_taped {
     uint32_t dead;              /* records [first, dead) were forgotten, and hold nothing */
     uint32_t *from, *to;        /* indices of the floating carries before and after */
 } checkpoint_taped;
+
+/* Elements on the tape's piles. */
+typedef struct tape_counts {
+    uint32_t records, saved, operands;
+} tape_counts;
+
+/* Where things stood before an iteration. */
+typedef struct measurement {
+    size_t held, live, high;
+    tape_counts counts;
+} measurement;
+
+/* Records that a run's forgotten iterations may leave behind for each that is of use; with more, the whole run is
+ * forgotten. They hold nothing but places in tables. */
+enum { DEAD_PER_RECORD = 4 };
 
 struct checkpointed {
     loop_body body;
@@ -37,8 +55,8 @@ struct checkpointed {
     int floats;                 /* floating carries */
     int *floating;              /* which they are */
     uint32_t *init;             /* their indices at the start */
-    checkpoint_state *state;          /* in order of iteration */
-    int states, state_room;
+    pile states;                /* checkpoint_state, in order of iteration */
+    uint32_t gaps;              /* dropped ones among them; the last is none */
     checkpoint_taped *taped;          /* a stack; the last ends latest */
     int tapes, tape_room;
     pile starts;                /* uint32_t: where the records of each forward-taped iteration begin */
@@ -50,11 +68,24 @@ struct checkpointed {
     pile hashes;                /* uint64_t: of each carry, every hash_every-th iteration */
     uint64_t hash_every;
     uint64_t advanced, taped_again;     /* executions so far */
-    int most_states;
+    uint32_t most_states;
     size_t peak_tape_bytes;     /* of one taped run */
-    bool demoted;               /* not all that was taped could stay */
+    size_t own_bytes;           /* the loop's books when it began */
     size_t work_bytes;          /* what an iteration needs for a while and gives back, the most seen */
+    size_t sweep_bytes;         /* what the sweep of one needs at least, */
+    bool sweep_more;            /* to which rules and loops inside add up to work_bytes */
+    uint32_t swept_records;     /* records of the iteration by which that was found */
     size_t state_bytes, taped_bytes;    /* of a state; what taping an iteration retained, last */
+    size_t taped_most;          /* what taping an iteration takes, the most seen, loops with budgets inside apart */
+    measurement measured;
+    uint32_t inside_loops;
+    bool inside_over;
+    size_t inside_held, inside_least, inside_extra;     /* of loops with budgets inside, the most of an iteration */
+    budget_share outside;       /* how this loop found things */
+    size_t held_before;
+    tape_counts before;
+    budget_share share;         /* as the loops inside its iterations find it */
+    bool refused;               /* the budget is too small: only measured from now on, to say what is not */
     value *adjoint;             /* backward: of the floating carries at the place reached */
 };
 
@@ -63,6 +94,7 @@ checkpoint_state *checkpoint_state_at(checkpointed *l, uint64_t iteration);     
 bool checkpoint_kept(context *c, checkpointed *l, const checkpoint_state *state, int carry, value *out) MUST_CHECK;
 bool checkpoint_keep(context *c, checkpointed *l, uint64_t iteration) MUST_CHECK;
 void checkpoint_drop_unwanted(context *c, checkpointed *l);
+void checkpoint_keep_close(context *c, checkpointed *l);
 /* Begins a taped run at the present carries; ends it after them. */
 bool checkpoint_tape_begin(context *c, checkpointed *l, uint64_t iteration) MUST_CHECK;
 /* Iteration i, recorded at the handler on top; its carries get fresh indices. */
@@ -76,6 +108,19 @@ bool checkpoint_hash_hold(context *c, checkpointed *l, uint64_t i) MUST_CHECK;
 loop_report *checkpoint_report(context *c, const policy *p, span where) MUST_CHECK;
 int64_t checkpoint_type_bytes(const op_type *t);
 size_t checkpoint_carried_bytes(const checkpointed *l);
+/* What is alive, with the piles of the tape and the loop counted by what is used of them; its books left out. */
+size_t checkpoint_held_bytes(const context *c, const checkpointed *l);
+size_t checkpoint_hash_bytes(const checkpointed *l);    /* at most */
+/* Around the taping of an iteration (with BYTES, also the keeping of its state): tells the schedule what it took. */
+void checkpoint_measure_begin(context *c, checkpointed *l);
+bool checkpoint_measure_end(context *c, checkpointed *l) MUST_CHECK;
+/* Around a loop's run: tells the loop around it what this one holds. */
+void checkpoint_account_begin(context *c, checkpointed *l);
+void checkpoint_account(context *c, const checkpointed *l);
+/* By how much the least budget may be too little, since loops inside that have more of it need a little more too. */
+size_t checkpoint_margin(const checkpointed *l);
+/* An estimate, where nothing is taped ahead. */
+void checkpoint_measure_dual(checkpointed *l);
 /* Forgets a taped run; its records are the newest. */
 void checkpoint_tape_pop(context *c, checkpointed *l);
 trail_mark checkpoint_place(const context *c, const checkpointed *l);

@@ -55,10 +55,12 @@ static bool run_again(sweep *s, checkpointed *l, const backward_order *order) {
     t->trail = l->trail;
     t->trail_mode = TRAIL_READ;
     handler *top = s->c->top;
+    budget_share share = t->share;
     s->c->top = &s->scope->h;
     bool ok = restore(s, l, order->from) &&
               (order->kind == BACKWARD_ADVANCE ? advance(s, l, order) : tape_again(s, l, order));
     s->c->top = top;
+    t->share = share;
     t->trail = outer;
     t->trail_mode = mode;
     t->trail_at = at;
@@ -152,7 +154,7 @@ static bool report(sweep *s, checkpointed *l) {
     if (r == NULL) return false;
     r->runs++;
     if (l->trips > r->trips) r->trips = l->trips;
-    if ((uint64_t)l->most_states > r->states) r->states = (uint64_t)l->most_states;
+    if (l->most_states > r->states) r->states = l->most_states;
     r->state_bytes = l->state_bytes;
     r->taped_bytes = l->taped_bytes;
     r->on_disk = spill_is_open(&l->disk);

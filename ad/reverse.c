@@ -119,6 +119,7 @@ bool reverse_enter(context *c, reverse_scope *s) {
         .bit = (uint8_t)(1u << slot),
         .alone = c->top->outer == NULL,
     };
+    if (t->depth == 0) t->share = (budget_share){.left = SIZE_MAX};
     if (t->depth < TAPE_HANDLERS) t->mark[slot] = s->mark;
     t->depth++;
     c->top = &s->h;

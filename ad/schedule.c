@@ -4,7 +4,8 @@
 
 bool positions_push(context *c, positions *p, uint64_t position) {
     if (p->count == p->room) {
-        size_t room = p->room == 0 ? 8 : 2 * p->room;
+        /* By a quarter, since the old list and the new one are there at once and count. */
+        size_t room = p->room + p->room / 4 + 8;
         uint64_t *at = resize(c, p->at, p->room * sizeof *at, room * sizeof *at);
         if (at == NULL) return false;
         p->at = at;
@@ -17,6 +18,19 @@ bool positions_push(context *c, positions *p, uint64_t position) {
 void positions_close(context *c, positions *p) {
     give_back(c, p->at, p->room * sizeof *p->at);
     *p = (positions){0};
+}
+
+bool schedule_drop_range(schedule *s, uint64_t from, uint64_t to) {
+    struct schedule_state *own = s->state;
+    if (from >= to) return true;
+    if (own->drop_from == own->drop_to) own->drop_from = own->drop_to = from;
+    if (own->drop_to == from) {
+        own->drop_to = to;
+        return true;
+    }
+    for (uint64_t state = from; state < to; state++)
+        if (!positions_push(s->c, &own->drops, state)) return false;
+    return true;
 }
 
 static bool refuse(schedule *s, const char *option) {
@@ -47,7 +61,7 @@ void schedule_close(schedule *s) {
     s->state = NULL;
 }
 
-void schedule_measure(schedule *s, size_t state, size_t tape, size_t fixed) {
+void schedule_measure(schedule *s, size_t state, size_t tape, size_t fixed, size_t spare) {
     struct schedule_state *own = s->state;
     if (own == NULL) return;
     own->measured = true;
@@ -55,6 +69,7 @@ void schedule_measure(schedule *s, size_t state, size_t tape, size_t fixed) {
     own->taped = tape;
     own->tape = tape > state ? tape - state : 0;
     own->fixed = fixed;
+    own->spare = spare;
     if (own->bytes != NULL) schedule_bytes_measure(s);
 }
 
@@ -85,7 +100,13 @@ bool schedule_backward(schedule *s, uint64_t n, backward_order *out) {
 }
 
 bool schedule_next_drop(schedule *s, uint64_t *state) {
-    if (s->state == NULL || s->state->drops.count == 0) return false;
-    *state = s->state->drops.at[--s->state->drops.count];
+    struct schedule_state *own = s->state;
+    if (own == NULL) return false;
+    if (own->drop_from < own->drop_to) {
+        *state = own->drop_from++;
+        return true;
+    }
+    if (own->drops.count == 0) return false;
+    *state = own->drops.at[--own->drops.count];
     return true;
 }

@@ -28,6 +28,12 @@ typedef enum policy_kind {
 typedef struct policy {
     policy_kind kind;
     uint64_t every, slots, bytes;
+    uint64_t most;          /* BYTES, inside a loop that has a budget: the most, and `bytes` counts no more; else 0 */
+    struct {
+        uint64_t left;      /* of that other budget, */
+        uint64_t unclaimed; /* of which this and later loops need so much at least, */
+        uint32_t parts;     /* being so many */
+    } outside;
     const char *disk;       /* SLOTS, BYTES: the folder that states go to; NULL: memory (checkpoint.c) */
     bool known;             /* the trip count is `trips`: plan offline */
     uint64_t trips;
@@ -56,10 +62,21 @@ typedef struct schedule {
 bool schedule_open(schedule *s, context *c, const policy *p) MUST_CHECK;
 void schedule_close(schedule *s);
 
+/* What the schedule itself holds for each kept state under BYTES, at most: the measurer adds it to a state. */
+enum { SCHEDULE_STATE_BYTES = 84 };
+
 /* What a state is, and what taping one iteration retains (the state behind it included where a rule saves it), in
- * bytes as the allocator counts them; told by the executor after the first iterations and whenever they change. fixed: adjoints and working
- * space. AUTO uses the ratio tape / state, clamped to [1/64, 64]; BYTES all three. */
-void schedule_measure(schedule *s, size_t state, size_t tape, size_t fixed);
+ * bytes as the allocator counts them; told by the executor after the first iterations and whenever they change.
+ * fixed: adjoints and working space; spare: what of all this loops inside could do without, if they had to. AUTO uses
+ * the ratio tape / state, clamped to [1/64, 64]; BYTES all four. */
+void schedule_measure(schedule *s, size_t state, size_t tape, size_t fixed, size_t spare);
+/* BYTES: the least budget that holds what was measured, and the refusal (K0514) that names it and a margin more; the
+ * budget that there is, and what it would leave beyond the least that holds such sizes. */
+size_t schedule_smallest(const schedule *s);
+bool schedule_refuse(schedule *s, size_t margin);
+size_t schedule_budget(const schedule *s);
+bool schedule_fits(const schedule *s);  /* so far */
+size_t schedule_beyond(const schedule *s, size_t state, size_t tape, size_t fixed);
 
 /* Orders. On a failed allocation inside, or for BYTES on a budget that cannot hold one iteration (K0514,
  * naming the smallest that can), false with the error set. */

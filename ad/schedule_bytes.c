@@ -26,8 +26,11 @@ struct bytes_state {
     /* The sizes at present, none of them 0. */
     size_t state, taped;  /* a kept state; one more iteration of the window */
     size_t smallest;      /* the budget that the loop needs at least */
+    uint64_t bytes;       /* the budget that it has */
     uint64_t free, depth; /* beyond what is set aside, and how many states that is */
     bool feasible;        /* the budget covers what is set aside */
+    bool over;            /* not all that was taped could stay: costs have to be known */
+    uint64_t entries;     /* that their table may have */
     bool settled;         /* they were measured twice the same */
     mixed model;          /* by the sizes when it was made */
     bool model_stale;
@@ -40,9 +43,9 @@ struct bytes_state {
  */
 enum { SETTLING = 4 };
 
-/* The table of costs is no part of the budget, but in proportion to it: an eighth, within these
- * bounds (16 KiB and 1 MiB). */
-enum { ENTRIES_MIN = 1 << 12, ENTRIES_MAX = 1 << 18, BYTES_PER_ENTRY = 8 * sizeof(uint32_t) };
+/* A loop that does not fit has a table of costs, which is a part of its budget: a thirty-second of what is free, or an
+ * eighth where that is little, within this. */
+enum { TABLE_LEAST = 16 << 10, TABLE_MOST = 256 << 10 };
 
 bool schedule_bytes_open(schedule *s) {
     bytes_state *own = take_zeroed(s->c, sizeof *own);
@@ -51,10 +54,6 @@ bool schedule_bytes_open(schedule *s) {
     own->kept.cost = mixed_cost;
     own->kept.model = &own->model;
     own->planned = s->policy.known;
-    uint64_t entries = s->policy.bytes / BYTES_PER_ENTRY;
-    own->model.entries = entries < ENTRIES_MIN   ? ENTRIES_MIN
-                         : entries > ENTRIES_MAX ? ENTRIES_MAX
-                                                 : entries;
     return true;
 }
 
@@ -67,16 +66,49 @@ void schedule_bytes_close(schedule *s) {
     s->state->bytes = NULL;
 }
 
-void schedule_bytes_measure(schedule *s) {
+/* What reaches and table take of `free`, and the entries that the table may have. Two states come first. */
+static uint64_t books(uint64_t free, uint64_t state, uint64_t *entries) {
+    uint64_t reaches = mixed_reach_bytes(free, state), first = saturating_add(reaches, 2 * state);
+    *entries = 0;
+    if (free <= first || !mixed_has_table(free, state)) return reaches;
+    uint64_t table = free / 8 < TABLE_LEAST ? free / 8 : free / 32 > TABLE_LEAST ? free / 32 : TABLE_LEAST;
+    if (table > TABLE_MOST) table = TABLE_MOST;
+    if (table > free - first) table = free - first;
+    *entries = table / sizeof(uint32_t);
+    return reaches + table;
+}
+
+/* Two states and a tape. */
+static size_t set_aside(size_t state, size_t tape, size_t fixed) {
+    return saturating_add(fixed, saturating_add(state, tape > state ? tape : state));
+}
+
+/* The budget of a loop that needs so much at least. Inside another one it gets its part of what is left when each has
+ * the least, and what it needs in any case. */
+static uint64_t budget_for(const schedule *s, uint64_t smallest) {
+    const policy *p = &s->policy;
+    if (p->most == 0) return p->bytes;
+    uint64_t least = smallest > p->outside.unclaimed ? smallest : p->outside.unclaimed, wished = smallest;
+    if (p->outside.left > least) wished += (p->outside.left - least) / (p->outside.parts > 0 ? p->outside.parts : 1);
+    return wished < p->most ? wished : p->most;
+}
+
+/* Divides the budget anew. */
+static void divide(schedule *s) {
     const struct schedule_state *measured = s->state;
     bytes_state *own = s->state->bytes;
     size_t state = measured->state > 0 ? measured->state : 1;
     size_t taped = saturating_add(state, measured->tape);
-    size_t aside = saturating_add(measured->fixed, saturating_add(state, taped));
-    bool feasible = aside <= s->policy.bytes;
-    uint64_t free = feasible ? s->policy.bytes - aside : 0;
+    size_t aside = set_aside(state, taped, measured->fixed);
     bool lone = s->policy.known && s->policy.trips <= 1;
-    own->smallest = lone ? aside : saturating_add(aside, state);
+    own->smallest = saturating_add(aside - measured->spare, lone ? 0 : mixed_least_free(state));
+    own->bytes = budget_for(s, own->smallest);
+    bool feasible = aside <= own->bytes;
+    uint64_t free = feasible ? own->bytes - aside : 0;
+    if (own->over) {
+        uint64_t taken = books(free, state, &own->entries);
+        free = taken < free ? free - taken : 0;
+    }
     own->settled = state == own->state && taped == own->taped && free == own->free;
     if (!own->settled) own->model_stale = true;
     own->state = state;
@@ -86,8 +118,30 @@ void schedule_bytes_measure(schedule *s) {
     own->depth = mixed_depth(free, state);
 }
 
-static bool refuse(schedule *s) {
-    size_t smallest = s->state->bytes->smallest;
+void schedule_bytes_measure(schedule *s) { divide(s); }
+
+/* From now on room is kept for what costs take. */
+static void run_over(schedule *s) {
+    bytes_state *own = s->state->bytes;
+    if (own->over) return;
+    own->over = true;
+    divide(s);
+}
+
+size_t schedule_smallest(const schedule *s) { return s->state->bytes->smallest; }
+
+size_t schedule_budget(const schedule *s) { return s->state->bytes->bytes; }
+
+bool schedule_fits(const schedule *s) { return !s->state->bytes->over; }
+
+size_t schedule_beyond(const schedule *s, size_t state, size_t tape, size_t fixed) {
+    size_t needed = saturating_add(set_aside(state, tape, fixed), mixed_least_free(state > 0 ? state : 1));
+    uint64_t bytes = budget_for(s, needed);
+    return bytes > needed ? bytes - needed : 0;
+}
+
+bool schedule_refuse(schedule *s, size_t margin) {
+    size_t smallest = s->state->bytes->smallest + margin;
     error_set(&s->c->err, ERROR_K0514, (span){0, 0},
               "a budget of %llu bytes cannot hold one iteration of this loop, which takes at least "
               "%zu bytes",
@@ -109,6 +163,7 @@ static bool prepare(schedule *s, uint64_t n, bool forward) {
     bytes_state *own = s->state->bytes;
     bool changed = false;
     if (own->model_stale && !(forward && own->model_made > s->state->ran / 2)) {
+        own->model.entries = own->entries;
         mixed_set(s->c, &own->model, own->free, own->state, own->taped);
         own->model_stale = false;
         own->model_made = s->state->ran;
@@ -120,12 +175,6 @@ static bool prepare(schedule *s, uint64_t n, bool forward) {
 }
 
 /* ---- the trip count is unknown ---- */
-
-static bool drop_range(schedule *s, uint64_t from, uint64_t to) {
-    for (uint64_t state = from; state < to; state++)
-        if (!positions_push(s->c, &s->state->drops, state)) return false;
-    return true;
-}
 
 static bool drop_kept(schedule *s, size_t index) {
     kept_states *kept = &s->state->bytes->kept;
@@ -139,8 +188,8 @@ static bool move_window(schedule *s, uint64_t by, bool keep) {
     bytes_state *own = s->state->bytes;
     uint64_t from = own->start;
     own->start += by;
-    if (!keep) return drop_range(s, from, own->start);
-    return kept_push_priced(s->c, &own->kept, from) && drop_range(s, from + 1, own->start);
+    if (!keep) return schedule_drop_range(s, from, own->start);
+    return kept_push_priced(s->c, &own->kept, from) && schedule_drop_range(s, from + 1, own->start);
 }
 
 /* What can be done about a window of `length` iterations, one too many, and the price after it. */
@@ -185,6 +234,22 @@ static remedy find_remedy(const bytes_state *own, uint64_t length) {
     return best;
 }
 
+/* While no iteration needs a third run, no set of states is cheaper than the one that fills up from the first, each
+ * segment growing as long as could be taped from its state: nothing has to be priced. */
+static bool within_reach(const bytes_state *own, uint64_t length, remedy *out) {
+    uint64_t rows = own->kept.at.count, end = own->start + length;
+    if (rows > own->depth || own->model.depth != own->depth || end > own->model.reach[0]) return false;
+    *out = (remedy){.by = length - window_room(own, rows)};
+    if (rows > 0) {
+        uint64_t newest = own->kept.at.at[rows - 1];
+        if (own->start + out->by - newest <= mixed_capacity(&own->model, rows - 1)) return true;
+    }
+    if (rows == own->depth) return false;
+    out->keep = true;
+    out->by = length - window_room(own, rows + 1);
+    return true;
+}
+
 static bool forward_online(schedule *s, uint64_t i, forward_order *out) {
     bytes_state *own = s->state->bytes;
     kept_states *kept = &own->kept;
@@ -196,9 +261,13 @@ static bool forward_online(schedule *s, uint64_t i, forward_order *out) {
         if (!drop_kept(s, drop)) return false;
     }
     if (length > window_room(own, kept->at.count)) {
-        if (own->depth == 0) return refuse(s);
-        if (!prepare(s, i + 1, true)) return false;
-        remedy r = find_remedy(own, length);
+        bool first = !own->over;
+        run_over(s);
+        if (own->depth == 0) return schedule_refuse(s, 0);
+        /* What does not fit has to go before there is room for costs, and needs none. */
+        remedy r = {.keep = true, .by = length - window_room(own, 1)};
+        if (!first && !prepare(s, i + 1, true)) return false;
+        if (!first && !within_reach(own, length, &r)) r = find_remedy(own, length);
         if (r.drop != 0 && !drop_kept(s, r.drop)) return false;
         if (r.by > 0 && !move_window(s, r.by, r.keep)) return false;
     }
@@ -223,7 +292,7 @@ static bool follow_plan(schedule *s, uint64_t i, bool *holds) {
         if (!kept_push_priced(s->c, &own->kept, here)) return false;
         own->next = here + mixed_split(&own->model, left, rows);
         own->start = own->next < i ? own->next : i;
-        if (!drop_range(s, here + 1, own->start)) return false;
+        if (!schedule_drop_range(s, here + 1, own->start)) return false;
     }
     return true;
 }
@@ -234,6 +303,7 @@ static bool forward_planned(schedule *s, uint64_t i, forward_order *out, bool *h
     *holds = i < trips && rows <= own->depth;
     if (!*holds) return true;
     if (rows == 0 && trips <= window_room(own, 0)) own->taping = true;
+    if (!own->taping) run_over(s);
     bool waits = !own->settled && i < SETTLING && rows == 0 && i < window_room(own, 0);
     if (own->taping) {
         *holds = trips - own->start <= window_room(own, rows);
@@ -258,7 +328,7 @@ bool schedule_bytes_forward(schedule *s, uint64_t i, forward_order *out) {
         *out = (forward_order){.keep = true, .tape = true};
         return true;
     }
-    if (!own->feasible || (own->depth == 0 && i > 0)) return refuse(s);
+    if (!own->feasible || (own->depth == 0 && i > 0)) return schedule_refuse(s, 0);
     if (own->planned) {
         if (!forward_planned(s, i, out, &own->planned)) return false;
         if (own->planned) return true;
@@ -273,7 +343,7 @@ static bool drop_unwanted(schedule *s, uint64_t n) {
     bytes_state *own = s->state->bytes;
     positions *kept = &own->kept.at;
     uint64_t first = own->start > n ? own->start : n;
-    if (!drop_range(s, first, own->end)) return false;
+    if (!schedule_drop_range(s, first, own->end)) return false;
     own->end = first < own->end ? first : own->end;
     while (kept->count > 1 && (kept->at[kept->count - 1] >= n || kept->count > own->depth)) {
         if (!positions_push(s->c, &s->state->drops, kept->at[--kept->count])) return false;
@@ -296,7 +366,7 @@ bool schedule_bytes_backward(schedule *s, uint64_t n, backward_order *out) {
     uint64_t row = kept->count - 1, from = kept->at[row];
     out->from = from;
     if (n - from <= window_room(own, row)) return true;
-    if (!own->feasible || row >= own->depth) return refuse(s);
+    if (!own->feasible || row >= own->depth) return schedule_refuse(s, 0);
     if (!prepare(s, n - from, false)) return false;
     uint64_t to = from + mixed_split(&own->model, n - from, row);
     *out = (backward_order){.kind = BACKWARD_ADVANCE, .from = from, .to = to};

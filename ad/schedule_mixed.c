@@ -29,6 +29,23 @@ uint64_t mixed_depth(uint64_t free, uint64_t state) {
     return depth < DEPTH_MAX ? depth : DEPTH_MAX;
 }
 
+/* d states and their reaches take d (state + REACH) bytes; what is left by rounding may hold a few states more. */
+enum { REACH = sizeof(uint64_t) };
+
+uint64_t mixed_reach_bytes(uint64_t free, uint64_t state) {
+    return (mixed_depth(free, state + REACH) + REACH / state + 4) * REACH;
+}
+
+uint64_t mixed_least_free(uint64_t state) {
+    uint64_t least = state;
+    while (least < state + mixed_reach_bytes(least, state)) least = state + mixed_reach_bytes(least, state);
+    return least;
+}
+
+bool mixed_has_table(uint64_t free, uint64_t state) {
+    return mixed_depth(free, state) < ROWS_MAX;
+}
+
 void mixed_set(context *c, mixed *m, uint64_t free, uint64_t state, uint64_t taped) {
     uint64_t entries = m->entries;
     mixed_close(c, m);
@@ -121,10 +138,9 @@ static void fill_row(const mixed *m, uint64_t row) {
 
 static bool fill_table(context *c, mixed *m, uint64_t columns) {
     uint64_t rows = m->depth + 1;
-    uint32_t *table = take(c, (size_t)(rows * columns) * sizeof *table);
-    if (table == NULL) return false;
-    forget_table(c, m);
-    m->table = table;
+    forget_table(c, m); /* first, so that there are never two */
+    m->table = take(c, (size_t)(rows * columns) * sizeof *m->table);
+    if (m->table == NULL) return false;
     m->rows = rows;
     m->columns = columns;
     for (uint64_t row = rows; row-- > 0;) fill_row(m, row);
@@ -152,7 +168,7 @@ bool mixed_cover(context *c, mixed *m, uint64_t n, bool *changed) {
         if (!find_reach(c, m)) return false;
     }
     if (n <= m->reach[0] || m->depth == 0) return true;
-    if (m->depth >= ROWS_MAX) return true;
+    if (!mixed_has_table(m->free, m->state)) return true;
     uint64_t most = most_columns(m), columns = n + 1 < most ? n + 1 : most;
     if (columns <= m->columns) return true;
     if (m->columns > 0 && columns < 2 * m->columns)

@@ -13,6 +13,8 @@ typedef struct positions {
 
 bool positions_push(context *c, positions *p, uint64_t position) MUST_CHECK;
 void positions_close(context *c, positions *p);
+/* Drops the states [from, to). */
+bool schedule_drop_range(schedule *s, uint64_t from, uint64_t to) MUST_CHECK;
 
 /* What it costs to reverse `length` iterations from the kept state number `row`, counted from 0,
  * when that state and the room left by the states before it are all there is. */
@@ -55,8 +57,9 @@ typedef struct slots_state slots_state;
 typedef struct bytes_state bytes_state;
 
 struct schedule_state {
-    positions drops;            /* what schedule_next_drop has still to name */
-    size_t state, taped, fixed; /* as measured last */
+    positions drops;            /* what schedule_next_drop has still to name, */
+    uint64_t drop_from, drop_to; /* and a range of it */
+    size_t state, taped, fixed, spare; /* as measured last */
     size_t tape;                /* taped, beyond the state behind it */
     bool measured;
     uint64_t ran;       /* iterations that the forward sweep has asked about */
@@ -97,6 +100,11 @@ typedef struct mixed {
 
 /* The states that fit into `free`, as far as they are planned for. */
 uint64_t mixed_depth(uint64_t free, uint64_t state);
+/* Of so many free bytes, what the reaches take at most; the least that leaves room for one state; and whether a table
+ * is used as well. */
+uint64_t mixed_reach_bytes(uint64_t free, uint64_t state);
+uint64_t mixed_least_free(uint64_t state);
+bool mixed_has_table(uint64_t free, uint64_t state);
 /* Forgets all and starts anew with these sizes (state and taped at least 1). */
 void mixed_set(context *c, mixed *m, uint64_t free, uint64_t state, uint64_t taped);
 void mixed_close(context *c, mixed *m);

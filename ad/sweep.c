@@ -11,7 +11,7 @@
 /* ---- adjoints ---- */
 
 value *sweep_adjoint(sweep *s, uint32_t index) {
-    return pile_at(&s->adjoint, index - s->scope->mark);
+    return pile_at(&s->adjoint, index - s->base);
 }
 
 bool sweep_wants(const sweep *s, uint32_t index) {
@@ -276,8 +276,13 @@ static bool sweep_record(sweep *s) {
 /* ---- the whole ---- */
 
 bool sweep_extend(sweep *s, uint32_t top) {
-    uint32_t records = top - s->scope->mark;
+    uint32_t records = top - s->base;
     while (s->adjoint.count < records) {
+        uint32_t next = s->adjoint.count;
+        if (next % PILE_CHUNK == 0 && pile_is_hollow(&s->t->records, s->base + next)) {
+            if (!pile_push_hollow(s->c, &s->adjoint)) return false;
+            continue;
+        }
         value *slot = pile_push(s->c, &s->adjoint);
         if (slot == NULL) return false;
         *slot = value_none();
@@ -285,10 +290,21 @@ bool sweep_extend(sweep *s, uint32_t top) {
     return true;
 }
 
+static void release_adjoints(sweep *s, uint32_t from) {
+    for (uint32_t i = s->adjoint.count; i > from; i--) {
+        if (pile_is_hollow(&s->adjoint, i - 1)) {
+            i = pile_chunk_start(i - 1) + 1;
+        } else {
+            value_release(s->c, *(value *)pile_at(&s->adjoint, i - 1));
+        }
+    }
+}
+
 void sweep_forget(sweep *s, uint32_t index) {
-    uint32_t count = index - s->scope->mark;
-    for (uint32_t i = s->adjoint.count; i > count; i--) value_release(s->c, *(value *)pile_at(&s->adjoint, i - 1));
-    if (s->adjoint.count > count) pile_truncate(s->c, &s->adjoint, count);
+    uint32_t count = index - s->base;
+    if (s->adjoint.count <= count) return;
+    release_adjoints(s, count);
+    pile_truncate(s->c, &s->adjoint, count);
 }
 
 void sweep_cut(sweep *s, uint32_t index) {
@@ -298,9 +314,7 @@ void sweep_cut(sweep *s, uint32_t index) {
 }
 
 static void sweep_close(sweep *s) {
-    for (uint32_t i = 0; i < s->adjoint.count; i++) {
-        value_release(s->c, *(value *)pile_at(&s->adjoint, i));
-    }
+    release_adjoints(s, 0);
     pile_close(s->c, &s->adjoint);
 }
 
@@ -316,6 +330,10 @@ static bool sweep_seed(sweep *s, const value *primal, const value *seed) {
 
 bool sweep_down(sweep *s, uint32_t top, uint32_t floor) {
     while (top > floor) {
+        if (pile_is_hollow(&s->t->records, top - 1)) { /* a loop inside forgot them */
+            top = pile_chunk_start(top - 1);
+            continue;
+        }
         s->at = s->next = --top;
         if ((top & 63) == 0 && !context_may_go_on(s->c, tape_record(s->t, top)->where)) return false;
         if (top < s->dead_from) s->dead_from = UINT32_MAX;
@@ -350,6 +368,7 @@ bool sweep_run(context *c, reverse_scope *scope, const value *primal, const valu
         .t = c->tape,
         .scope = scope,
         .adjoint = {.element = sizeof(value)},
+        .base = pile_chunk_start(scope->mark),
         .frees_records = scope->alone && !scope->keep,
         .frees_saved = c->tape->depth == 1 && !scope->keep,
         .dead_from = UINT32_MAX,

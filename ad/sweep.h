@@ -9,7 +9,8 @@ typedef struct sweep {
     context *c;
     tape *t;
     reverse_scope *scope;
-    pile adjoint;               /* of record mark + i: a value, NONE while absent */
+    pile adjoint;               /* of record base + i: a value, NONE while absent; hollow where the records are */
+    uint32_t base;              /* the first record in the chunk of the handler's first */
     bool frees_records;         /* no handler outside */
     bool frees_saved;           /* no reverse handler outside */
     uint32_t dead_from;         /* records from here on belong to a loop without a live result */

@@ -98,6 +98,7 @@ tape *tape_of(context *c) {
     tape *t = take_zeroed(c, sizeof *t);
     if (t == NULL) return NULL;
     t->c = c;
+    t->share.left = SIZE_MAX;
     t->records.element = sizeof(record);
     t->saved.element = sizeof(value);
     t->operands.element = sizeof(uint32_t);
@@ -141,17 +142,25 @@ uint8_t tape_active(const tape *t, uint32_t index) {
 
 /* ---- records ---- */
 
+/* Room for one more on one of the tape's piles; the peak of their bytes moves only when a chunk is added. */
+static void *push(tape *t, pile *p) {
+    uint32_t chunks = p->chunks;
+    void *place = pile_push(t->c, p);
+    if (p->chunks == chunks) return place;
+    context_stats *stats = &t->c->stats;
+    size_t bytes = pile_bytes(&t->records) + pile_bytes(&t->saved) + pile_bytes(&t->operands);
+    if (bytes > stats->tape_bytes_peak) stats->tape_bytes_peak = bytes;
+    return place;
+}
+
 static record *push_record(tape *t, uint8_t op, uint8_t handlers, span where, const value *result) {
     uint32_t shape = DT_F32;
     if (result != NULL && !shape_intern(t, result, &shape)) return NULL;
-    record *r = pile_push(t->c, &t->records);
+    record *r = push(t, &t->records);
     if (r == NULL) return NULL;
     *r = (record){.op = op, .handlers = handlers, .where = where};
     r->shape = shape & 0xFFFFFF;
-    context_stats *stats = &t->c->stats;
-    stats->tape_records++;
-    size_t bytes = pile_bytes(&t->records) + pile_bytes(&t->saved) + pile_bytes(&t->operands);
-    if (bytes > stats->tape_bytes_peak) stats->tape_bytes_peak = bytes;
+    t->c->stats.tape_records++;
     return r;
 }
 
@@ -160,7 +169,7 @@ static void pop_record(tape *t) {
 }
 
 static bool push_saved(tape *t, value v) {
-    value *place = pile_push(t->c, &t->saved);
+    value *place = push(t, &t->saved);
     if (place == NULL) return false;
     *place = value_retain(v);
     return true;
@@ -172,7 +181,7 @@ static void drop_saved(tape *t, uint32_t count) {
 }
 
 static bool push_operand(tape *t, uint32_t index) {
-    uint32_t *place = pile_push(t->c, &t->operands);
+    uint32_t *place = push(t, &t->operands);
     if (place == NULL) return false;
     *place = index;
     return true;
@@ -184,6 +193,7 @@ bool tape_fresh(tape *t, uint8_t op, uint32_t from, uint8_t handlers, span where
     r->n = from != 0 || op < OP_COUNT;
     r->in[0] = from;
     r->u.op.saved = t->saved.count;
+    r->u.op.in2 = t->operands.count;
     v->index = tape_top(t) - 1;
     return true;
 }
@@ -287,6 +297,7 @@ bool tape_note(tape *t, const op_call *call, uint8_t handlers, value *out) {
     r->saves = needed(call);
     r->ones = result_ones(call, out);
     r->u.op.saved = saved;
+    r->u.op.in2 = operands;
     if (!place_operands(t, r, call) || !place_saved(t, r, call, out) ||
         !place_attrs(t, r, call->attrs)) {
         unwind(t, r, operands, saved);
@@ -376,6 +387,7 @@ void tape_unsave(tape *t, record *r) {
     }
     uint32_t count = saved_count(r);
     for (uint32_t i = 0; i < count; i++) {
+        if (pile_is_hollow(&t->saved, r->u.op.saved + i)) continue; /* unsaved before */
         value *v = tape_saved(t, r->u.op.saved + i);
         value_release(t->c, *v);
         *v = value_none();
@@ -387,17 +399,35 @@ void tape_unsave(tape *t, record *r) {
     }
 }
 
+static void lower(tape *t, pile *p, uint32_t count) {
+    if (p->count > count) pile_truncate(t->c, p, count);
+}
+
+/* Takes the side stacks back to where they were before the newest record; a carry also for the hollow records that
+ * were behind it. */
+static void pop_sides(tape *t, const record *r) {
+    if (saved_count(r) > 0 || r->op == OP_carry) lower(t, &t->saved, r->u.op.saved);
+    if (r->op == OP_carry) {
+        lower(t, &t->operands, r->u.op.in2);
+    } else if (r->op == RECORD_BRANCH || r->op == RECORD_LOOP || r->op == RECORD_CHECKPOINT) {
+        lower(t, &t->operands, r->u.region.place);
+    } else if (r->op < OP_COUNT && (r->n > 3 || r->op == OP_custom)) {
+        lower(t, &t->operands, r->in[0]);
+    }
+    if (r->op == RECORD_CHECKPOINT) lower(t, &t->loops, r->u.region.tag);
+}
+
 void tape_truncate(tape *t, uint32_t index) {
     while (tape_top(t) > index) {
-        record *r = tape_record(t, tape_top(t) - 1);
-        tape_unsave(t, r);
-        if (saved_count(r) > 0) pile_truncate(t->c, &t->saved, r->u.op.saved);
-        if (r->op == RECORD_CHECKPOINT) pile_truncate(t->c, &t->loops, r->u.region.tag);
-        if (r->op == RECORD_BRANCH || r->op == RECORD_LOOP || r->op == RECORD_CHECKPOINT) {
-            pile_truncate(t->c, &t->operands, r->u.region.place);
-        } else if (r->op < OP_COUNT && (r->n > 3 || r->op == OP_custom)) {
-            pile_truncate(t->c, &t->operands, r->in[0]);
+        uint32_t newest = tape_top(t) - 1;
+        if (pile_is_hollow(&t->records, newest)) {
+            uint32_t start = pile_chunk_start(newest);
+            pile_truncate(t->c, &t->records, start > index ? start : index);
+            continue;
         }
+        record *r = tape_record(t, newest);
+        tape_unsave(t, r);
+        pop_sides(t, r);
         pop_record(t);
     }
     if (index <= 1 && t->shape_count > 64) {
@@ -405,6 +435,16 @@ void tape_truncate(tape *t, uint32_t index) {
         t->shape_count = DTYPE_COUNT;
         t->last_shape = 0;
     }
+}
+
+void tape_forget(tape *t, uint32_t floor, uint32_t from, uint32_t to) {
+    for (uint32_t i = from; i < to; i++) {
+        if (!pile_is_hollow(&t->records, i)) tape_unsave(t, tape_record(t, i));
+    }
+    const record *first = tape_record(t, floor), *begin = tape_record(t, from), *end = tape_record(t, to);
+    pile_hollow(t->c, &t->saved, first->u.op.saved, begin->u.op.saved, end->u.op.saved);
+    pile_hollow(t->c, &t->operands, first->u.op.in2, begin->u.op.in2, end->u.op.in2);
+    pile_hollow(t->c, &t->records, floor + 1, from, to);
 }
 
 void tape_compact(tape *t, uint32_t mark, const uint32_t *shapes, uint32_t count) {

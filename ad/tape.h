@@ -40,7 +40,7 @@ typedef struct record {
         struct {
             const op_attrs *attrs;
             uint32_t saved;     /* place of the first saved value */
-            uint32_t in2;       /* the third operand */
+            uint32_t in2;       /* the third operand; a carry: operands in the pile before it */
         } op;
         double partial[2];      /* SCALAR */
         struct {
@@ -56,6 +56,18 @@ typedef struct record {
 _Static_assert(RECORD_CHECKPOINT <= UINT8_MAX, "a record's kind is a byte");
 _Static_assert(sizeof(record) == 40, "records are small and of one size");
 
+/* A budget of bytes is shared: the loop that has it says what those inside an iteration may take together, and they say
+ * what they did take. */
+typedef struct budget_share {
+    size_t left;                /* SIZE_MAX: no loop around has a budget */
+    size_t unclaimed;           /* what of it loops still to come need at least, as far as is known */
+    uint32_t parts;             /* how many those are */
+    uint32_t loops;             /* with budgets, that were run; */
+    bool over;                  /* one of them could not keep all that it taped; */
+    size_t held, extra;         /* what they hold, and what the sweep of one may take beyond that; */
+    size_t least, least_extra;  /* the same if each had the smallest budget that works */
+} budget_share;
+
 typedef struct tape {
     context *c;
     pile records, saved, operands;
@@ -70,6 +82,7 @@ typedef struct tape {
     int depth;                  /* live reverse handlers */
     uint32_t mark[TAPE_HANDLERS];
     int forward_depth;          /* live forward handlers */
+    budget_share share;         /* what loops further in have of the budget of the one around them */
     const struct ad_applier *applier;   /* how the sweep calls the rule of a custom call */
 } tape;
 
@@ -105,6 +118,9 @@ bool tape_note_custom(tape *t, const struct custom_call *call, uint8_t handlers,
 
 /* Drops what a record saved; the record stays, and can not be swept again. */
 void tape_unsave(tape *t, record *r);
+/* Records [from, to), unsaved here, are of no use any more, as those from `floor` on before them: gives back what holds
+ * them. They count on, but nobody may reach for them. All three are indices of carries; that at `floor` stays. */
+void tape_forget(tape *t, uint32_t floor, uint32_t from, uint32_t to);
 /* Drops records from index on, with what they saved. */
 void tape_truncate(tape *t, uint32_t index);
 /* Replaces all records from mark on by inputs of these shapes; count is no more than were there. */

@@ -47,7 +47,7 @@ static void forward_one(tracer *t, uint64_t i, const forward_order *order) {
     if (!order->tape) return;
     if (t->count == 0) push(t, i, i);
     t->runs[0].end = i + 1;
-    schedule_measure(&t->s, t->sizes.state, t->sizes.taped, 2 * t->sizes.state);
+    schedule_measure(&t->s, t->sizes.state, t->sizes.taped, 2 * t->sizes.state, 0);
 }
 
 static bool backward_one(tracer *t, uint64_t *left) {

@@ -138,12 +138,14 @@ static bool policy_of(evaluator *ev, value *frame, const code *n, const value *c
     const loop_policy *own = n->u.loop.policy;
     if (own == NULL) {
         *p = ev->options->checkpoint;
+        p->most = UINT64_MAX; /* the whole program's budget: inside another loop only that one's has to hold */
     } else {
         *p = (policy){.kind = (policy_kind)own->kind, .bytes = (uint64_t)own->byte_count, .disk = own->disk};
         if (own->disk != NULL && !eval_files_allowed(ev, own->where, "disk")) return false;
         uint64_t *amount = p->kind == POLICY_SLOTS ? &p->slots : &p->every;
         if (own->amount != NULL && !positive(ev, frame, own->amount, own->where, amount)) return false;
         if (own->bytes != NULL && !positive(ev, frame, own->bytes, own->where, &p->bytes)) return false;
+        p->most = p->bytes;
     }
     return p->kind == POLICY_ALL || known_trips(ev, frame, &n->u.loop.trips, carries, p);
 }

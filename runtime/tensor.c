@@ -76,6 +76,12 @@ static void set_shape(tensor *t, dtype type, int rank, const int64_t *dims, int6
     memcpy(t->dims, dims, (size_t)rank * sizeof *dims);
 }
 
+size_t tensor_block(dtype t, int rank, const int64_t *dims) {
+    size_t bytes = dtype_size(t);
+    for (int i = 0; i < rank; i++) bytes *= (size_t)dims[i];
+    return HEAD + bytes;
+}
+
 tensor *tensor_new(context *c, dtype t, int rank, const int64_t *dims) {
     int64_t size;
     if (!shape_size(rank, dims, dtype_size(t), &size)) {

@@ -23,6 +23,8 @@ typedef struct tensor {
 /* New owner with uninitialised elements, refs = 1; NULL with the error set: K0506/K0507, or K0511 when
  * the size overflows. 1 <= rank <= MAX_RANK. */
 tensor *tensor_new(context *c, dtype t, int rank, const int64_t *dims) MUST_CHECK;
+/* Bytes of an owner's block, of a shape that such an owner has had. */
+size_t tensor_block(dtype t, int rank, const int64_t *dims);
 /* New view on base's elements (or on its owner's): offset in elements from base->data. refs = 1. */
 tensor *tensor_view(context *c, tensor *base, int64_t offset, int rank, const int64_t *dims,
                     const int64_t *strides) MUST_CHECK;

@@ -59,6 +59,7 @@ def suites():
     return [("lang", [python, "tests/lang_runner.py", *kina]),
             *((name, [f"build/tests/{name}"]) for name in programs),
             ("checkpointed programs", [python, "tests/checkpoints.py", "--count", "100", *kina]),
+            ("budgets", [python, "tests/budgets.py", "--count", "30", *kina]),
             ("random programs", [python, "tests/peers/random_programs.py", "--count", "40", *kina]),
             ("ops against PyTorch", [python, "tests/peers/ops_torch.py", *kina]),
             ("units", ["build/tests/unit"]),

@@ -1,6 +1,7 @@
 /* Checkpointed loops: how often bodies run, what is left behind, and that a replay that goes wrong is seen. */
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "interp/engine.h"
@@ -131,6 +132,55 @@ START_TEST(budgets) {
 }
 END_TEST
 
+static const char text_of_numbers[] =
+    "fn f(x0: F64, a: F64, n: I32) -> F64 {\n"
+    "  let x = while (i < n && x < 9.0) [x = x0, i = 0] { (if (i % 3 == 0) { x * a } else { sin(x) }, i + 1) };\n"
+    "  x\n"
+    "}\n"
+    "handle f(0.5, 0.99, %d) with reverseMode\n";
+
+static const char text_of_nested_numbers[] =
+    "fn f(x0: F64, a: F64, n: I32) -> F64 {\n"
+    "  let x = while (i < n) [x = x0, i = 0] {\n"
+    "    let y = while (j < 30 && y < 9.0) [y = x, j = 0] { (sin(y) * a + 0.1, j + 1) };\n"
+    "    (0.5 * y + 0.1 * x, i + 1)\n"
+    "  };\n"
+    "  x\n"
+    "}\n"
+    "handle f(0.5, 0.99, %d) with reverseMode\n";
+
+static outcome run_for(const char *format, int trips, size_t budget) {
+    char program_text[1024], words[40];
+    snprintf(program_text, sizeof program_text, format, trips);
+    snprintf(words, sizeof words, budget == 0 ? "all" : "memory=%zu", budget);
+    return run_program(program_text, words, 0);
+}
+
+/* States of a few bytes, for which the books of tape and schedule are the most of what is counted. The budget that a
+ * refusal names works, also where the loop inside shares it. */
+static void hold_budgets(const char *format, int trips) {
+    size_t base = run_for(format, 0, 0).peak;
+    outcome full = run_for(format, trips, 0), refused = run_for(format, trips, 1);
+    ck_assert(full.ok && !refused.ok);
+    ck_assert_int_eq(refused.err.code, ERROR_K0514);
+    const char *named = strstr(refused.err.message, "at least ");
+    ck_assert(named != NULL);
+    size_t least = strtoul(named + strlen("at least "), NULL, 10);
+    for (size_t tenths = 10; tenths < 1000; tenths += 1 + tenths / 2) {
+        size_t budget = least * tenths / 10;
+        outcome o = run_for(format, trips, budget);
+        ck_assert_msg(o.ok, "%zu bytes: %s", budget, o.err.message);
+        ck_assert_mem_eq(o.gradient, full.gradient, sizeof full.gradient);
+        ck_assert_msg(o.peak - base <= budget, "%zu bytes: takes %zu", budget, o.peak - base);
+    }
+}
+
+START_TEST(budgets_of_numbers) {
+    hold_budgets(text_of_numbers, 2000);
+    hold_budgets(text_of_nested_numbers, 60);
+}
+END_TEST
+
 START_TEST(policy_words) {
     policy p;
     static const char *const bad[] = {"", "k", "k=", "k=0", "k=-1", "k=4x", "slots=0", "memory=", "memory=4kb",
@@ -150,6 +200,7 @@ Suite *suite_checkpoint(void) {
     tcase_add_test(t, executions);
     tcase_add_test(t, perturbed_replay);
     tcase_add_test(t, budgets);
+    tcase_add_test(t, budgets_of_numbers);
     tcase_add_test(t, policy_words);
     suite_add_tcase(s, t);
     return s;
