@@ -21,7 +21,8 @@ static bool wants_vectors(const context *c) {
 
 /* Most ops have no form through libm, and then one look is enough. */
 line_fn *lines_find(const context *c, op_id op, dtype t) {
-    line_fn *plain = c->numerics == NUMERICS_COMPILED ? line_compiled[op][t] : line_reference[op][t];
+    line_fn *plain =
+        c->numerics == NUMERICS_COMPILED ? line_compiled[op][t] : line_reference[op][t];
     if (plain != NULL && !wants_vectors(c)) return plain;
     line_fn *line = lines_now()->line[op][t];
     return line != NULL ? line : plain;

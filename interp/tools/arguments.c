@@ -109,8 +109,8 @@ static bool read_value(context *c, const program *p, const fn_decl *fn, int i, c
 
 /* ---- dims ---- */
 
-/* The parameter and axis where a dim stands by itself first, of the arguments that are there; false when
- * it stands nowhere. */
+/* The parameter and axis where a dim stands by itself first, of the arguments that are there; false
+ * when it stands nowhere. */
 static bool find_dim(const fn_decl *fn, const arguments *a, int64_t dim, int *which, int *axis) {
     for (int i = 0; i < fn->count; i++) {
         if (a->values[i].kind == VALUE_NONE) continue;
@@ -222,8 +222,8 @@ static bool check_complete(context *c, const program *p, const fn_decl *fn, cons
     return complete;
 }
 
-bool arguments_gather(context *c, const program *p, const fn_decl *fn, char *const *given, int count,
-                      arguments *out) {
+bool arguments_gather(context *c, const program *p, const fn_decl *fn, char *const *given,
+                      int count, arguments *out) {
     *out = (arguments){.count = fn->count};
     out->values = take_zeroed(c, sizeof *out->values * (size_t)fn->count);
     if (out->values == NULL) return false;

@@ -21,14 +21,15 @@ bool arguments_read(context *c, const program *p, const fn_decl *fn, char *const
                     arguments *out) MUST_CHECK;
 void arguments_release(context *c, arguments *a);
 
-/* The two halves of it, for who fills in arguments that are not given. Reads what is given, the other values
- * being none. */
-bool arguments_gather(context *c, const program *p, const fn_decl *fn, char *const *given, int count,
-                      arguments *out) MUST_CHECK;
+/* The two halves of it, for who fills in arguments that are not given. Reads what is given, the
+ * other values being none. */
+bool arguments_gather(context *c, const program *p, const fn_decl *fn, char *const *given,
+                      int count, arguments *out) MUST_CHECK;
 /* That each is there and that ranks and dims agree. */
-bool arguments_check(context *c, const program *p, const fn_decl *fn, const arguments *a) MUST_CHECK;
-/* sizes[g] = the size of the function's g-th dim name where it stands by itself in an argument that is there;
- * -1 for nowhere. */
+bool arguments_check(context *c, const program *p, const fn_decl *fn,
+                     const arguments *a) MUST_CHECK;
+/* sizes[g] = the size of the function's g-th dim name where it stands by itself in an argument that
+ * is there; -1 for nowhere. */
 void arguments_sizes(const fn_decl *fn, const arguments *a, int64_t *sizes);
 
 #endif

@@ -45,7 +45,8 @@ static apart floats_apart(dtype t, const void *expected, const void *found) {
         memcpy(&x, expected, sizeof x);
         memcpy(&y, found, sizeof y);
     }
-    if (a == b || (isnan(x) && isnan(y))) return (apart){.same = true, .expected = x, .zero = x == 0.0};
+    if (a == b || (isnan(x) && isnan(y)))
+        return (apart){.same = true, .expected = x, .zero = x == 0.0};
     if (isnan(x) || isnan(y))
         return (apart){.ulp = UINT64_MAX, .expected = x, .abs = (double)INFINITY};
     unsigned width = t == DT_F32 ? 32 : 64;

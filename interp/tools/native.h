@@ -3,12 +3,12 @@
  *
  *   void _mlir_ciface_f(results *out, descriptor *tensor, float number, ...)
  *
- * A tensor travels as a descriptor {allocated, aligned, offset, sizes[rank], strides[rank]}, a number by value
- * or as a descriptor of rank 0. Of several results, and of a tensor, `out` points to a C struct; a single
- * number is returned by value.
+ * A tensor travels as a descriptor {allocated, aligned, offset, sizes[rank], strides[rank]}, a
+ * number by value or as a descriptor of rank 0. Of several results, and of a tensor, `out` points
+ * to a C struct; a single number is returned by value.
  *
- * The call happens in a child process, so that a library may crash or hang there. It sees fresh copies of the
- * arguments and leaves what there is to know in memory that both processes share. */
+ * The call happens in a child process, so that a library may crash or hang there. It sees fresh
+ * copies of the arguments and leaves what there is to know in memory that both processes share. */
 #ifndef KINA_NATIVE_H
 #define KINA_NATIVE_H
 
@@ -35,8 +35,8 @@ typedef struct native_signature {
     native_slot *param, *result; /* results: the tensor leaves of the result type */
 } native_signature;
 
-/* The signature of a checked function, in the arena. False with the error K0701 set when a parameter or a result
- * has no such form. */
+/* The signature of a checked function, in the arena. False with the error K0701 set when a
+ * parameter or a result has no such form. */
 bool native_signature_of(context *c, arena *a, const program *p, const fn_decl *fn,
                          native_scalars scalars, native_signature *out) MUST_CHECK;
 
@@ -48,7 +48,8 @@ size_t native_slot_align(const native_slot *s);
 
 /* Whether the file can be a library for this processor, judged by its head. Errors K0601, K0603. */
 bool native_library_check(context *c, const char *path) MUST_CHECK;
-/* Sets the error K0605: the library has no such function; with what it has instead. Always false. */
+/* Sets the error K0605: the library has no such function; with what it has instead. Always false.
+ */
 bool native_library_lacks(context *c, const char *path, const char *function);
 
 /* ---- calls ---- */
@@ -71,13 +72,13 @@ typedef struct native_argument {
 } native_argument;
 
 typedef struct native_result {
-    bool written;    /* the library filled in its place among the results */
-    bool fits;       /* it has the sizes that were expected; then its elements are in `data` */
+    bool written; /* the library filled in its place among the results */
+    bool fits;    /* it has the sizes that were expected; then its elements are in `data` */
     int64_t dims[MAX_RANK], strides[MAX_RANK], offset;
-    bool constant;   /* not to be freed */
-    int argument;    /* the argument whose buffer it lives in, or -1 */
-    int shares;      /* an earlier result that has the same buffer, or -1 */
-    size_t data;     /* where its elements lie, row-major, from the outcome's start */
+    bool constant; /* not to be freed */
+    int argument;  /* the argument whose buffer it lives in, or -1 */
+    int shares;    /* an earlier result that has the same buffer, or -1 */
+    size_t data;   /* where its elements lie, row-major, from the outcome's start */
 } native_result;
 
 /* In shared memory; the parent reads it when the child has ended. */
@@ -98,13 +99,13 @@ typedef struct native_call {
     const ffi_library *ffi;
     const char *library, *function; /* the name that the library has for it */
     const native_signature *signature;
-    const value *args;       /* contiguous */
-    const value *expected;   /* one for each result: of its type and sizes */
-    int64_t time_limit;      /* nanoseconds; 0: none */
+    const value *args;     /* contiguous */
+    const value *expected; /* one for each result: of its type and sizes */
+    int64_t time_limit;    /* nanoseconds; 0: none */
 } native_call;
 
-/* Calls. True when an outcome was reached, the library's crash included; the receiver closes it. False with the
- * context's error set: no memory, no process, interrupted (native_process.c). */
+/* Calls. True when an outcome was reached, the library's crash included; the receiver closes it.
+ * False with the context's error set: no memory, no process, interrupted (native_process.c). */
 bool native_perform(context *c, const native_call *call, native_outcome **out) MUST_CHECK;
 void native_close(native_outcome *o);
 

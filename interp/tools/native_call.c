@@ -1,5 +1,5 @@
-/* The child's part of a call (native.h): load, call, read, free. It runs in a process of its own that ends here,
- * so its memory is the system's and nothing is given back. */
+/* The child's part of a call (native.h): load, call, read, free. It runs in a process of its own
+ * that ends here, so its memory is the system's and nothing is given back. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #include "runtime/tensor.h"
 
 enum {
-    GUARD = 64,      /* bytes around an argument, and its alignment */
-    BEYOND = 256,    /* bytes behind the results */
-    POISON = 0xA5,   /* what the library has not written */
+    GUARD = 64,    /* bytes around an argument, and its alignment */
+    BEYOND = 256,  /* bytes behind the results */
+    POISON = 0xA5, /* what the library has not written */
     EXIT_TROUBLE = 1,
 };
 
@@ -54,7 +54,8 @@ static void *room(child *k, size_t bytes, int fill) {
 
 /* ---- before the call ---- */
 
-/* A crash must not be caught by who runs us, nor leave a core; results go to standard output alone. */
+/* A crash must not be caught by who runs us, nor leave a core; results go to standard output alone.
+ */
 static void settle(void) {
     static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGINT};
     struct rlimit none = {0, 0};
@@ -228,8 +229,7 @@ static void read_tensor(child *k, int i) {
         if (k->call->signature->result[j].by_value || !k->o->result[j].written) continue;
         if (descriptor_of(k, j)->allocated == d->allocated) seen->shares = j;
     }
-    seen->fits = s->rank == 0 ||
-                 memcmp(seen->dims, value_dims(&k->call->expected[i]), bytes) == 0;
+    seen->fits = s->rank == 0 || memcmp(seen->dims, value_dims(&k->call->expected[i]), bytes) == 0;
     if (seen->fits) copy_elements(d, s, (char *)k->o + seen->data);
 }
 

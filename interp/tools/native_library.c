@@ -1,4 +1,5 @@
-/* What can be said of a library without loading it: whether it is one, and which functions it has. */
+/* What can be said of a library without loading it: whether it is one, and which functions it has.
+ */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +62,8 @@ static bool map_file(context *c, const char *path, image *out) {
             out->bytes = p;
         }
     }
-    if (!ok) error_set(&c->err, ERROR_K0601, nowhere, "cannot read '%s': %s", path, strerror(errno));
+    if (!ok)
+        error_set(&c->err, ERROR_K0601, nowhere, "cannot read '%s': %s", path, strerror(errno));
     if (file >= 0) close(file);
     return ok;
 }
@@ -71,8 +73,9 @@ static void unmap_file(const image *m) {
 }
 
 static bool malformed(context *c, const char *path, const char *found) {
-    error_set(&c->err, ERROR_K0603, nowhere, "'%s' is no library: expected a shared object for %s, found %s",
-              path, machine_name(MACHINE), found);
+    error_set(&c->err, ERROR_K0603, nowhere,
+              "'%s' is no library: expected a shared object for %s, found %s", path,
+              machine_name(MACHINE), found);
     error_help(&c->err, "kina-interp oracle loads what a compiler links with -shared");
     return false;
 }
@@ -167,8 +170,10 @@ bool native_library_lacks(context *c, const char *path, const char *function) {
     each_function(&m, see_function, &s);
     error_set(&c->err, ERROR_K0605, nowhere, "'%s' has no function %s", path, function);
     if (s.plain) {
-        error_help(&c->err, "it has %s without a C interface: give the func.func the attribute "
-                            "llvm.emit_c_interface", function + sizeof prefix - 1);
+        error_help(&c->err,
+                   "it has %s without a C interface: give the func.func the attribute "
+                   "llvm.emit_c_interface",
+                   function + sizeof prefix - 1);
     } else if (s.close.found != NULL) {
         error_help(&c->err, "did you mean %s?", s.close.found);
     } else if (s.count > 0) {

@@ -1,4 +1,5 @@
-/* The parent's part of a call (native.h): the memory that both processes share, the child, and its end. */
+/* The parent's part of a call (native.h): the memory that both processes share, the child, and its
+ * end. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -67,7 +68,8 @@ static int milliseconds_left(int64_t until) {
     return left < 0 ? 0 : left > 1000 * 1000 ? 1000 * 1000 : (int)left;
 }
 
-/* Waits until the child has closed its end of the pipe, which is when it ends. False: it was told to. */
+/* Waits until the child has closed its end of the pipe, which is when it ends. False: it was told
+ * to. */
 static bool wait_for_end(context *c, int end, int64_t until, native_outcome *o) {
     for (;;) {
         struct pollfd p = {.fd = end, .events = POLLIN};

@@ -91,10 +91,12 @@ static bool say_argument(judge *j, int i) {
         strcpy(place, " at ");
         shape_print(place + 4, sizeof place - 4, value_rank(v), index);
     }
-    return say(j, !j->k->allow_overwrite,
-               arena_format(&j->r->a,
-                            "argument `%s` was overwritten: %lld of %lld elements, first%s: %s before, %s after",
-                            name, (long long)a->changed, (long long)value_size(v), place, was, is));
+    return say(
+        j, !j->k->allow_overwrite,
+        arena_format(
+            &j->r->a,
+            "argument `%s` was overwritten: %lld of %lld elements, first%s: %s before, %s after",
+            name, (long long)a->changed, (long long)value_size(v), place, was, is));
 }
 
 static bool say_arguments(judge *j) {
@@ -124,7 +126,8 @@ static bool note_place(judge *j, int i) {
     if (!row_major(n, s->rank)) {
         oracle_dims strides;
         shape_print(strides, sizeof strides, s->rank, n->strides);
-        ok = NOTE(j, "result `%s` has offset %lld and strides %s", name, (long long)n->offset, strides);
+        ok = NOTE(j, "result `%s` has offset %lld and strides %s", name, (long long)n->offset,
+                  strides);
     }
     if (ok && n->constant) ok = NOTE(j, "result `%s` is a constant of the library", name);
     if (ok && n->argument >= 0)
@@ -173,7 +176,8 @@ static bool judge_result(judge *j, int i) {
     add_tally(r, &t);
     if (t.mismatches == 0) return note_place(j, i);
     j->r->passed = false;
-    return note_place(j, i) && (!t.opposite || NOTE(j, "result `%s` has the opposite sign throughout", r->name));
+    return note_place(j, i) &&
+           (!t.opposite || NOTE(j, "result `%s` has the opposite sign throughout", r->name));
 }
 
 static bool alike(const judge *j, int a, int b) {
@@ -187,7 +191,8 @@ static bool note_swapped(judge *j, int count) {
     for (int a = 0; a < count; a++) {
         for (int b = a + 1; b < count; b++) {
             const oracle_result *x = &j->r->results[a], *y = &j->r->results[b];
-            if (!x->compared || !y->compared || x->t.mismatches == 0 || y->t.mismatches == 0) continue;
+            if (!x->compared || !y->compared || x->t.mismatches == 0 || y->t.mismatches == 0)
+                continue;
             if (!alike(j, a, b) || compare_with(j, a, b).mismatches > 0 ||
                 compare_with(j, b, a).mismatches > 0)
                 continue;
@@ -215,10 +220,12 @@ static bool judge_outcome(judge *j) {
     int read = results_read(j);
     if (o->no_function) return native_library_lacks(j->c, j->library, j->called);
     if (o->trouble[0] != '\0')
-        return error_set(&j->c->err, ERROR_K0603, nowhere, "the library cannot be used: %s", o->trouble);
+        return error_set(&j->c->err, ERROR_K0603, nowhere, "the library cannot be used: %s",
+                         o->trouble);
     bool ok = say_end(j);
     if (ok && o->stage > STAGE_CALLING) ok = say_arguments(j);
-    if (ok && o->beyond) ok = FAULT(j, "the library wrote behind its last result, as if it gave more of them");
+    if (ok && o->beyond)
+        ok = FAULT(j, "the library wrote behind its last result, as if it gave more of them");
     for (int i = 0; ok && i < read; i++) ok = judge_result(j, i);
     return ok && note_swapped(j, read);
 }
@@ -231,16 +238,20 @@ static void start_clock(judge *j) {
     j->c->clock.left = 0;
 }
 
-/* The interpreter's run. Random integers that do not suit the program are drawn again from fewer. */
+/* The interpreter's run. Random integers that do not suit the program are drawn again from fewer.
+ */
 static bool interpret(judge *j) {
     context *c = j->c;
     const oracle_case *k = j->k;
     for (int attempt = 0;; attempt++) {
-        if (!arguments_gather(c, &j->e->program, j->fn, k->args, k->arg_count, &j->args)) return false;
-        bool ok = k->trials == 0 || oracle_fill(c, &j->e->program, j->fn, j->r->seed, attempt, &j->args);
+        if (!arguments_gather(c, &j->e->program, j->fn, k->args, k->arg_count, &j->args))
+            return false;
+        bool ok =
+            k->trials == 0 || oracle_fill(c, &j->e->program, j->fn, j->r->seed, attempt, &j->args);
         ok = ok && arguments_check(c, &j->e->program, j->fn, &j->args);
         start_clock(j);
-        if (ok && engine_call(j->e, j->fn, j->args.values, j->args.count, &j->expected)) return true;
+        if (ok && engine_call(j->e, j->fn, j->args.values, j->args.count, &j->expected))
+            return true;
         bool unfit = ok && (c->err.code == ERROR_K0501 || c->err.code == ERROR_K0503);
         if (!unfit || k->trials == 0 || attempt + 1 == ORACLE_ATTEMPTS) return false;
         error_clear(&c->err);
@@ -265,7 +276,8 @@ static bool copy_all(judge *j) {
     if (j->given == NULL) return false;
     j->wanted = j->given + params;
     bool ok = true;
-    for (int i = 0; ok && i < params; i++) ok = copy_contiguous(j->c, &j->args.values[i], &j->given[i]);
+    for (int i = 0; ok && i < params; i++)
+        ok = copy_contiguous(j->c, &j->args.values[i], &j->given[i]);
     for (int i = 0; ok && i < j->signature.results; i++)
         ok = copy_contiguous(j->c, &j->expected.items[i].v, &j->wanted[i]);
     return ok;
@@ -349,9 +361,11 @@ bool oracle_case_of(const options *o, context *c, oracle_case *out) {
         .allow_overwrite = options_given(o, OPTION_allow_overwrite),
         .time_limit = v[OPTION_time_limit].number,
     };
-    if (out->numerics == NUMERICS_COMPILED || out->bounds.by_ulp || out->bounds.by_size) return true;
+    if (out->numerics == NUMERICS_COMPILED || out->bounds.by_ulp || out->bounds.by_size)
+        return true;
     error_set(&c->err, ERROR_K0801, nowhere, "only compiled numerics can be held to the bit");
-    error_help(&c->err, "--numerics %s needs --ulp U, or --rtol R and --atol A", v[OPTION_numerics].text);
+    error_help(&c->err, "--numerics %s needs --ulp U, or --rtol R and --atol A",
+               v[OPTION_numerics].text);
     return false;
 }
 
@@ -362,7 +376,8 @@ static bool prepare(judge *j) {
     oracle_report *r = j->r;
     j->fn = arguments_function(j->c, &j->e->program, k->fn);
     /* A name without a folder would be looked for where the system keeps its own libraries. */
-    j->library = strchr(k->library, '/') != NULL ? k->library : arena_format(&r->a, "./%s", k->library);
+    j->library =
+        strchr(k->library, '/') != NULL ? k->library : arena_format(&r->a, "./%s", k->library);
     if (j->fn == NULL || j->library == NULL) return false;
     if (!native_library_check(j->c, j->library) || !ffi_open(j->c, &j->ffi)) return false;
     r->name = arena_format(&r->a, "%s", k->name != NULL ? k->name : k->fn);

@@ -1,5 +1,6 @@
-/* Many comparisons, listed in a JSON file. A comparison's members are the options of `kina-interp oracle` by their
- * names, beside `name`, `program` and `args`; those of the whole file hold where a comparison says nothing. */
+/* Many comparisons, listed in a JSON file. A comparison's members are the options of `kina-interp
+ * oracle` by their names, beside `name`, `program` and `args`; those of the whole file hold where a
+ * comparison says nothing. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +18,9 @@ static const span nowhere = {0, 0};
 
 /* The options that a manifest may state. */
 static const option_id stated[] = {
-    OPTION_so,   OPTION_fn,      OPTION_symbol,          OPTION_random,   OPTION_seed,       OPTION_ulp,  OPTION_rtol,
-    OPTION_atol, OPTION_scalars, OPTION_allow_overwrite, OPTION_numerics, OPTION_time_limit,
+    OPTION_so,       OPTION_fn,         OPTION_symbol, OPTION_random,  OPTION_seed,
+    OPTION_ulp,      OPTION_rtol,       OPTION_atol,   OPTION_scalars, OPTION_allow_overwrite,
+    OPTION_numerics, OPTION_time_limit,
 };
 
 typedef struct test {
@@ -43,7 +45,8 @@ typedef struct manifest {
 /* ---- reading ---- */
 
 static bool malformed(manifest *m, const char *where, const char *what, const char *key) {
-    return error_set(&m->c->err, ERROR_K0603, nowhere, "'%s': %s: %s '%s'", m->path, where, what, key);
+    return error_set(&m->c->err, ERROR_K0603, nowhere, "'%s': %s: %s '%s'", m->path, where, what,
+                     key);
 }
 
 static bool is_path(option_id id) {
@@ -57,7 +60,8 @@ static const char *place_path(manifest *m, const char *path) {
 
 /* An entry as the text that the command line would have. */
 static const char *text_of(manifest *m, const cJSON *entry) {
-    if (cJSON_IsString(entry)) return arena_text(&m->a, entry->valuestring, strlen(entry->valuestring));
+    if (cJSON_IsString(entry))
+        return arena_text(&m->a, entry->valuestring, strlen(entry->valuestring));
     char *printed = cJSON_PrintUnformatted(entry);
     if (printed == NULL) {
         error_set(&m->c->err, ERROR_K0506, nowhere, "out of memory for a manifest");
@@ -99,9 +103,11 @@ static bool unknown_member(manifest *m, const char *where, const char *key) {
     return false;
 }
 
-static bool read_option(manifest *m, const cJSON *entry, const char *where, option_id id, test *out) {
+static bool read_option(manifest *m, const cJSON *entry, const char *where, option_id id,
+                        test *out) {
     if (id == OPTION_allow_overwrite) {
-        if (!cJSON_IsBool(entry)) return malformed(m, where, "true or false is expected for", entry->string);
+        if (!cJSON_IsBool(entry))
+            return malformed(m, where, "true or false is expected for", entry->string);
         out->o.value[id].text = cJSON_IsTrue(entry) ? "" : NULL;
         return true;
     }
@@ -126,7 +132,8 @@ static bool read_member(manifest *m, const cJSON *entry, const char *where, test
         return given != NULL;
     }
     for (size_t i = 0; i < COUNT_OF(stated); i++) {
-        if (strcmp(options_flag(stated[i]) + 2, key) == 0) return read_option(m, entry, where, stated[i], out);
+        if (strcmp(options_flag(stated[i]) + 2, key) == 0)
+            return read_option(m, entry, where, stated[i], out);
     }
     return unknown_member(m, where, key);
 }
@@ -149,7 +156,8 @@ static bool read_test(manifest *m, const cJSON *object, int i, test *out) {
 
 static bool read_tests(manifest *m, const cJSON *root) {
     const cJSON *tests = cJSON_GetObjectItemCaseSensitive(root, "tests"), *entry;
-    if (!cJSON_IsArray(tests)) return malformed(m, "the whole", "an array is expected for", "tests");
+    if (!cJSON_IsArray(tests))
+        return malformed(m, "the whole", "an array is expected for", "tests");
     cJSON_ArrayForEach(entry, root) {
         if (entry != tests && !read_member(m, entry, "of all tests", &m->all)) return false;
     }
@@ -187,7 +195,8 @@ static bool read_manifest(manifest *m) {
 
 /* ---- one test ---- */
 
-/* A line that is written over and over on a terminal, and is gone before anything else is written. */
+/* A line that is written over and over on a terminal, and is gone before anything else is written.
+ */
 static void show_progress(const manifest *m, int i) {
     if (!m->progress) return;
     if (i < m->count)
@@ -236,7 +245,8 @@ static bool compare(manifest *m, const test *k, bool *passed) {
         ok = session_load(&s, NULL, with, options_given(&k->o, OPTION_deny_warnings));
         if (m->c->err.code == ERROR_NONE && s.e.diags.errors > 0 &&
             report_diagnostics(m->c, &s.e.diags, report_style(&k->o)))
-            snprintf(m->c->err.message, sizeof m->c->err.message, "the program '%s' has errors", k->program);
+            snprintf(m->c->err.message, sizeof m->c->err.message, "the program '%s' has errors",
+                     k->program);
     }
     ok = ok && oracle_compare(m->c, &s.e, &what, &r);
     if (ok) {
@@ -276,9 +286,11 @@ static bool run_tests(manifest *m) {
     for (int i = 0; ok && i < m->count; i++) ok = run_test(m, i);
     text_clear(&m->t);
     if (ok && m->out->json)
-        text_format(&m->t, "],\"passed\":%lld,\"failed\":%lld}\n", (long long)m->passed, (long long)m->failed);
+        text_format(&m->t, "],\"passed\":%lld,\"failed\":%lld}\n", (long long)m->passed,
+                    (long long)m->failed);
     if (ok && !m->out->json)
-        text_format(&m->t, "%lld passed, %lld failed\n", (long long)m->passed, (long long)m->failed);
+        text_format(&m->t, "%lld passed, %lld failed\n", (long long)m->passed,
+                    (long long)m->failed);
     if (ok) output_text(m->out, &m->t, false);
     text_close(&m->t);
     return ok;

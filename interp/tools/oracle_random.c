@@ -35,7 +35,8 @@ static double draw_float(stream *s) {
 
 /* Divisors and indices have to suit the program, which is tried again with fewer. */
 static int64_t draw_integer(stream *s, int attempt) {
-    static const int64_t low[ORACLE_ATTEMPTS] = {-9, 0, 0, 1}, count[ORACLE_ATTEMPTS] = {19, 4, 2, 1};
+    static const int64_t low[ORACLE_ATTEMPTS] = {-9, 0, 0, 1},
+                         count[ORACLE_ATTEMPTS] = {19, 4, 2, 1};
     return low[attempt] + (int64_t)(next(s) % (uint64_t)count[attempt]);
 }
 
@@ -69,12 +70,12 @@ static bool draw(context *c, stream *s, dtype t, int rank, const int64_t *sizes,
 }
 
 /* The dims of parameter i under the sizes of the names; what is still open is drawn. */
-static void place_sizes(const program *p, const fn_decl *fn, int i, const int64_t *named,
-                        stream *s, int64_t *out) {
+static void place_sizes(const program *p, const fn_decl *fn, int i, const int64_t *named, stream *s,
+                        int64_t *out) {
     const op_type *t = &fn->type->items[i]->tensor;
     for (int k = 0; k < t->rank; k++) {
-        out[k] = dims_substitute(p->dims, t->dims[k], fn->type->generic_count, fn->type->generic,
-                                 named);
+        out[k] =
+            dims_substitute(p->dims, t->dims[k], fn->type->generic_count, fn->type->generic, named);
         if (out[k] < 0) out[k] = 1 + (int64_t)(next(s) % SIZE_MOST);
     }
 }

@@ -60,7 +60,8 @@ static void add_result(text *t, const oracle_result *r) {
     }
     text_add(t, ", max abs ");
     add_abs(t, sum->max_abs);
-    text_format(t, ", mismatches %lld of %lld", (long long)sum->mismatches, (long long)sum->elements);
+    text_format(t, ", mismatches %lld of %lld", (long long)sum->mismatches,
+                (long long)sum->elements);
     if (sum->mismatches > 0) {
         text_add(t, ", first");
         if (r->shape.rank > 0) {

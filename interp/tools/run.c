@@ -23,7 +23,7 @@ typedef struct job {
     value seed;
     output out;
     diag_style style;
-    bool differs; /* a comparison was made, and failed */
+    bool differs;        /* a comparison was made, and failed */
     exit_code formatted; /* of fmt, which reports by itself */
 } job;
 

@@ -1,5 +1,5 @@
-/* The compiled numerics against the loops that docs/numerics.md states, bit for bit, whatever the layout and the
- * number of threads. */
+/* The compiled numerics against the loops that docs/numerics.md states, bit for bit, whatever the
+ * layout and the number of threads. */
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -14,8 +14,8 @@ static void open_compiled(kernel_fixture *f) {
 
 /* ---- functions ---- */
 
-/* An op of one or two operands against a function of libm or one written out, on a tensor and on its first
- * element as a number. */
+/* An op of one or two operands against a function of libm or one written out, on a tensor and on
+ * its first element as a number. */
 #define CHECK_FUNCTION(P, T, D)                                                                    \
     static void P##_check(kernel_fixture *f, op_id op, T (*one)(T), T (*two)(T, T)) {              \
         int64_t dims[2] = {5, 13};                                                                 \
@@ -59,9 +59,9 @@ CHECK_FUNCTION(f64, double, F64)
 WRITTEN_OUT(f32, float, f)
 WRITTEN_OUT(f64, double, )
 
-#define LIBM_ONE(op, unused, P, F)    P##_check(&f, OP_##op, op##F, NULL);
-#define LIBM_TWO(op, unused, P, F)    P##_check(&f, OP_##op, NULL, op##F);
-#define WRITTEN(op, P)                P##_check(&f, OP_##op, P##_by_##op, NULL);
+#define LIBM_ONE(op, unused, P, F) P##_check(&f, OP_##op, op##F, NULL);
+#define LIBM_TWO(op, unused, P, F) P##_check(&f, OP_##op, NULL, op##F);
+#define WRITTEN(op, P)             P##_check(&f, OP_##op, P##_by_##op, NULL);
 #define EVERY_FUNCTION(P, F)                                                                       \
     PLAIN_FUNCTIONS(LIBM_ONE, P, F)                                                                \
     PATCHED_FUNCTIONS(LIBM_ONE, P, F)                                                              \
@@ -86,7 +86,7 @@ END_TEST
 
 enum { ROWS = 3, LONG = 700 };
 
-#define LARGER(m, x) ((m) > (x) || (m) != (m) ? (m) : (x))
+#define LARGER(m, x)  ((m) > (x) || (m) != (m) ? (m) : (x))
 #define SMALLER(m, x) ((m) < (x) || (m) != (m) ? (m) : (x))
 
 /* One row by every op: what a reduction gives, or for the last five the whole row. */
@@ -112,12 +112,12 @@ enum { ROWS = 3, LONG = 700 };
         for (int64_t i = 0; i < n && op == OP_softmax; i++) row[i] = exp##F(x[i] - most) / exps;   \
         for (int64_t i = 0; i < n && op == OP_log_softmax; i++)                                    \
             row[i] = x[i] - most - log##F(exps);                                                   \
-        return op == OP_sum       ? sum                                                            \
-               : op == OP_mean    ? sum / (T)n                                                     \
-               : op == OP_prod    ? product                                                        \
-               : op == OP_max     ? most                                                           \
-               : op == OP_min     ? least                                                          \
-                                  : most + log##F(exps);                                           \
+        return op == OP_sum    ? sum                                                               \
+               : op == OP_mean ? sum / (T)n                                                        \
+               : op == OP_prod ? product                                                           \
+               : op == OP_max  ? most                                                              \
+               : op == OP_min  ? least                                                             \
+                               : most + log##F(exps);                                               \
     }
 CHECK_ROW(f32, float, f)
 CHECK_ROW(f64, double, )
@@ -143,7 +143,8 @@ CHECK_ROWS(f64, double, F64)
 
 START_TEST(loops_in_index_order) {
     static const op_id reduced[] = {OP_sum, OP_mean, OP_prod, OP_max, OP_min, OP_logsumexp};
-    static const op_id along[] = {OP_softmax, OP_log_softmax, OP_cumsum, OP_cumprod, OP_logcumsumexp};
+    static const op_id along[] = {OP_softmax, OP_log_softmax, OP_cumsum, OP_cumprod,
+                                  OP_logcumsumexp};
     kernel_fixture f;
     open_compiled(&f);
     for (int k = 0; k < LAYOUTS * 2; k++) {
@@ -211,7 +212,8 @@ static float window_sum(const value *x, const value *w, int64_t channels, int64_
         if (row < 0 || column < 0 || row > 4 || column > 4) continue;
         int64_t plane = channels == 1 ? to / 25 : tap / 9;
         float at = *(const float *)kernel_at(x, plane * 25 + row * 5 + column);
-        sum = sum + (w == NULL ? at : at * *(const float *)kernel_at(w, to / 25 * channels * 9 + tap));
+        sum = sum +
+              (w == NULL ? at : at * *(const float *)kernel_at(w, to / 25 * channels * 9 + tap));
     }
     return w == NULL ? sum / 9.0f : sum;
 }
