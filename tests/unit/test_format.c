@@ -72,6 +72,22 @@ START_TEST(width) {
 }
 END_TEST
 
+/* The comma behind the last entry counts too. */
+START_TEST(width_with_a_comma) {
+    char name[96], words[256], print[256];
+    for (int length = 92; length <= 93; length++) {
+        memset(name, 'a', sizeof name);
+        name[length] = '\0';
+        bool stays = length == 92;
+        snprintf(words, sizeof words, "f(b, g(%s))", name);
+        snprintf(print, sizeof print, stays ? "f(\n    b,\n    g(%s),\n)\n" : "f(\n    b,\n    g(\n        %s,\n    ),\n)\n",
+                 name);
+        layout_case one = {words, print};
+        check_layouts(&one, 1);
+    }
+}
+END_TEST
+
 START_TEST(long_forms) {
     static const layout_case cases[] = {
         {"f(" L20 ", x=" L20 ", " L20 ", " L20 ", " L20 ")",
@@ -328,6 +344,7 @@ Suite *suite_format(void) {
     TCase *layouts = tcase_create("layouts");
     tcase_add_test(layouts, short_forms);
     tcase_add_test(layouts, width);
+    tcase_add_test(layouts, width_with_a_comma);
     tcase_add_test(layouts, long_forms);
     tcase_add_test(layouts, comments_and_empty_lines);
     tcase_add_test(layouts, comment_after_a_long_line);
