@@ -62,25 +62,32 @@ void text_add_repeat(text *t, char ch, size_t count) {
     t->data[t->length] = '\0';
 }
 
-void text_format(text *t, const char *format, ...) {
+void text_format_list(text *t, const char *format, va_list arguments) {
     if (!text_reserve(t, 0)) return;
     /* Most texts fit into what is there already; only a longer one is formatted twice. */
     size_t room = t->capacity - t->length;
-    va_list arguments;
-    va_start(arguments, format);
+    va_list again;
+    va_copy(again, arguments);
     int wanted = vsnprintf(t->data + t->length, room, format, arguments);
-    va_end(arguments);
     if (wanted < 0) wanted = 0;
     size_t length = (size_t)wanted;
     if (length >= room) {
         t->data[t->length] = '\0';
-        if (!text_reserve(t, length)) return;
-        va_start(arguments, format);
-        vsnprintf(t->data + t->length, length + 1, format, arguments);
-        va_end(arguments);
+        if (text_reserve(t, length))
+            vsnprintf(t->data + t->length, length + 1, format, again);
+        else
+            length = 0;
     }
+    va_end(again);
     t->length += length;
     t->data[t->length] = '\0';
+}
+
+void text_format(text *t, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    text_format_list(t, format, arguments);
+    va_end(arguments);
 }
 
 const char *text_data(const text *t) {

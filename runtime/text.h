@@ -3,6 +3,8 @@
 #ifndef KINA_TEXT_H
 #define KINA_TEXT_H
 
+#include <stdarg.h>
+
 #include "runtime/common.h"
 
 typedef struct text {
@@ -20,6 +22,7 @@ void text_add_bytes(text *t, const char *s, size_t length);
 void text_add_char(text *t, char ch);
 void text_add_repeat(text *t, char ch, size_t count);
 void text_format(text *t, const char *format, ...) PRINTF_LIKE(2, 3);
+void text_format_list(text *t, const char *format, va_list arguments) PRINTF_LIKE(2, 0);
 /* The text so far, "" when empty. */
 const char *text_data(const text *t);
 

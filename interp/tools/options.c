@@ -364,6 +364,11 @@ static const char *const examples[VERB_COUNT] = {
     [VERB_oracle] = "  kina-interp oracle prog.kina --so lib.so --fn f --arg x=@x.npy\n"
                     "  kina-interp oracle prog.kina --so lib.so --fn f --random 100 --ulp 2\n"
                     "  kina-interp oracle --manifest tests.json --format json\n",
+    [VERB_mlir] = "  kina-interp mlir prog.kina\n"
+                  "  kina-interp mlir prog.kina -o prog.mlir\n"
+                  "  kina-interp mlir prog.kina --abi plain | mlir-opt-19\n",
+    [VERB_build] = "  kina-interp build prog.kina -o libprog.so\n"
+                   "  kina-interp build prog.kina -o libprog.so --emit-header prog.h\n",
 };
 
 static void print_option(const option_info *info, FILE *to) {

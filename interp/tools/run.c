@@ -6,6 +6,7 @@
 
 #include "interp/policy.h"
 #include "interp/tools/arguments.h"
+#include "interp/tools/compile.h"
 #include "interp/tools/format.h"
 #include "interp/tools/oracle.h"
 #include "interp/tools/output.h"
@@ -144,6 +145,8 @@ static bool do_job(job *j) {
     switch (j->o->verb) {
     case VERB_run: return run_program(j);
     case VERB_oracle: return run_oracle(j);
+    case VERB_mlir: return compile_to_mlir(&j->s.e, j->o, &j->out);
+    case VERB_build: return compile_to_library(&j->s.e, j->o);
     case VERB_check:
     case VERB_fmt:
     case VERB_COUNT: break;
