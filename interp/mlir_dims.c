@@ -61,6 +61,10 @@ static int64_t add(void *self, int64_t a, int64_t b) {
     return mlir_dim_add(self, a, b);
 }
 
+static int64_t sub(void *self, int64_t a, int64_t b) {
+    return mlir_dim_sub(self, a, b);
+}
+
 static int64_t mul(void *self, int64_t a, int64_t b) {
     return mlir_dim_mul(self, a, b);
 }
@@ -78,7 +82,8 @@ static int64_t windows(void *self, int64_t size, int64_t window, int64_t stride,
 }
 
 dim_algebra mlir_algebra(emitter *e) {
-    return (dim_algebra){.self = e, .compare = compare, .add = add, .mul = mul, .windows = windows};
+    return (dim_algebra){
+        .self = e, .compare = compare, .add = add, .sub = sub, .mul = mul, .windows = windows};
 }
 
 /* ---- numbers and dims ---- */

@@ -76,20 +76,62 @@ static void one_range(emitter *e, const index_axis *a, int axis, int64_t size, o
     attrs->lo[axis] = attrs->dims[axis] == 0 ? 0 : lo;
 }
 
+/* That `count` places from lo on, `stride` apart, lie within the axis; where there is none, any will do. */
+static void assert_fits(emitter *e, int axis, int64_t size, const op_attrs *attrs) {
+    int64_t lo = attrs->lo[axis], count = attrs->dims[axis], stride = attrs->step[axis];
+    if (lo >= 0 && count >= 0 && size >= 0) {
+        if (!op_slice_fits(lo, count, stride, size)) mlir_refuse(e, "a slice of axis %d is out of range", axis);
+        return;
+    }
+    const char *first = mlir_dim(e, lo), *length = mlir_dim(e, size);
+    const char *steps = mlir_let(e, "arith.subi %s, %s : index", mlir_dim(e, count), mlir_index(e, 1));
+    const char *reach = mlir_let(e, "arith.muli %s, %s : index", steps, mlir_index(e, stride));
+    const char *last = mlir_let(e, "arith.addi %s, %s : index", first, reach);
+    const char *a = mlir_let(e, "arith.cmpi ult, %s, %s : index", first, length);
+    const char *b = mlir_let(e, "arith.cmpi ult, %s, %s : index", last, length);
+    const char *none = mlir_let(e, "arith.cmpi eq, %s, %s : index", mlir_dim(e, count), mlir_index(e, 0));
+    const char *within = mlir_let(e, "arith.andi %s, %s : i1", a, b);
+    mlir_assert(e, mlir_let(e, "arith.ori %s, %s : i1", within, none), "index out of range");
+}
+
+/* So many entries from lo on; those of `added`, where no count is given. */
+static void one_stretch(emitter *e, const index_axis *a, int axis, int64_t size, const mlir_value *added,
+                        op_attrs *attrs) {
+    attrs->step[axis] = 1;
+    if (a->step != NULL && a->step->kind != CODE_CONSTANT) {
+        mlir_refuse(e, "a slice whose step only a run knows cannot be lowered to MLIR");
+        return;
+    }
+    if (a->step != NULL) attrs->step[axis] = value_as_int(&a->step->u.constant);
+    attrs->dims[axis] = a->count != NULL ? mlir_size(e, a->count) : added->type.dims[axis];
+    attrs->lo[axis] = bound(e, a->lo, size, 0);
+    if (!e->failed) assert_fits(e, axis, size, attrs);
+    if (attrs->dims[axis] == 0) attrs->lo[axis] = 0;
+}
+
+static void one_axis(emitter *e, const code *n, int axis, int64_t size, const mlir_value *added, op_attrs *attrs) {
+    const index_axis *a = axis < n->u.index.count ? &n->u.index.axes[axis] : NULL;
+    if (a == NULL) {
+        attrs->dims[axis] = size;
+        attrs->step[axis] = 1;
+    } else if (a->stretch) {
+        one_stretch(e, a, axis, size, added, attrs);
+    } else if (a->range) {
+        one_range(e, a, axis, size, attrs);
+    } else {
+        one_index(e, a, axis, size, attrs);
+    }
+}
+
 mlir_value mlir_subscripts(emitter *e, const code *n, mlir_hint hint) {
-    mlir_value base = mlir_code(e, n->u.index.base, no_hint);
+    mlir_value in[2] = {mlir_code(e, n->u.index.base, no_hint)};
+    int count = n->u.index.added != NULL ? 2 : 1;
+    if (count == 2) in[1] = mlir_code(e, n->u.index.added, no_hint);
     op_attrs attrs = *n->u.index.attrs;
-    attrs.rank = base.type.rank;
-    for (int axis = 0; axis < base.type.rank && !e->failed; axis++) {
-        int64_t size = base.type.dims[axis];
-        const index_axis *a = axis < n->u.index.count ? &n->u.index.axes[axis] : NULL;
-        if (a == NULL) {
-            attrs.dims[axis] = size;
-            attrs.step[axis] = 1;
-        } else {
-            (a->range ? one_range : one_index)(e, a, axis, size, &attrs);
-        }
+    attrs.rank = in[0].type.rank;
+    for (int axis = 0; axis < in[0].type.rank && !e->failed; axis++) {
+        one_axis(e, n, axis, in[0].type.dims[axis], &in[1], &attrs);
         e->where = n->where;
     }
-    return mlir_op(e, OP_slice, &attrs, 1, &base, hint);
+    return mlir_op(e, count == 2 ? OP_slice_add : OP_slice, &attrs, count, in, hint);
 }

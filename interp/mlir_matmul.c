@@ -33,16 +33,16 @@ static void add_operand(mlir_generic *g, const product *p, const mlir_value *v, 
 }
 
 /* The sums start from `start`. */
-static mlir_value multiply(emitter *e, const mlir_value *a, const mlir_value *b, const uint8_t *ones,
-                           const mlir_value *start, const char *named) {
+static mlir_value multiply(emitter *e, const mlir_site *s, const mlir_value *a, const mlir_value *b,
+                           const uint8_t *ones, const mlir_value *start) {
     dtype t = (dtype)a->type.dtype;
     product p = roles(&a->type, &b->type, &start->type);
     mlir_generic g = {.dims = p.inner + 1, .reduced = 1u << p.inner};
     add_operand(&g, &p, a, ones[0], p.row, p.inner, &start->type);
     add_operand(&g, &p, b, ones[1], p.inner, p.column, &start->type);
-    mlir_generic_out(&g, start, named);
+    mlir_generic_out(&g, start, s->out.rank > 0 ? s->result : mlir_fresh(e));
     mlir_generic_open(e, &g);
-    const char *y = mlir_scalar(e, OP_mul, NULL, t, g.arg);
+    const char *y = mlir_scalar(e, s->attrs->strong_zero ? OP_strong_mul : OP_mul, NULL, t, g.arg);
     y = mlir_scalar(e, OP_add, NULL, t, (const char *const[]){g.arg[2], y});
     mlir_generic_close(e, &g, &y);
     return mlir_generic_result(&g, 0);
@@ -50,8 +50,8 @@ static mlir_value multiply(emitter *e, const mlir_value *a, const mlir_value *b,
 
 mlir_value mlir_matmul(emitter *e, const mlir_site *s) {
     if (s->op == OP_matmul_add)
-        return multiply(e, &s->in[1], &s->in[2], s->attrs->ones + 1, &s->in[0], s->result);
+        return multiply(e, s, &s->in[1], &s->in[2], s->attrs->ones + 1, &s->in[0]);
     mlir_value zeros = mlir_filled(e, &s->out, mlir_number(e, (dtype)s->out.dtype, 0.0), NULL);
-    mlir_value v = multiply(e, &s->in[0], &s->in[1], s->attrs->ones, &zeros, s->result);
+    mlir_value v = multiply(e, s, &s->in[0], &s->in[1], s->attrs->ones, &zeros);
     return s->out.rank > 0 ? v : mlir_unboxed(e, &v);
 }

@@ -69,6 +69,13 @@ FORMULA(square) {
     return apply2(e, OP_mul, t, x[0], x[0]);
 }
 
+FORMULA(strong_mul) {
+    (void)attrs;
+    const char *r = apply2(e, OP_mul, t, x[0], x[1]), *none = zero(e, t);
+    const char *factor = apply2(e, OP_or, DT_Bool, apply2(e, OP_eq, t, x[0], none), apply2(e, OP_eq, t, x[1], none));
+    return pick(e, t, apply2(e, OP_and, DT_Bool, apply2(e, OP_ne, t, r, r), factor), none, r);
+}
+
 FORMULA(reciprocal) {
     (void)attrs;
     return apply2(e, OP_div, t, one(e, t), x[0]);
@@ -286,6 +293,7 @@ static const struct scalar_row {
     [OP_add] = {.of_float = "arith.addf", .of_integer = "arith.addi"},
     [OP_sub] = {.of_float = "arith.subf", .of_integer = "arith.subi"},
     [OP_mul] = {.of_float = "arith.mulf", .of_integer = "arith.muli"},
+    [OP_strong_mul] = {.floating = scalar_strong_mul},
     [OP_div] = {.of_float = "arith.divf", .other = scalar_quotient},
     [OP_rem] = {.other = scalar_rem},
     [OP_mod] = {.floating = scalar_mod, .other = scalar_mod},

@@ -98,7 +98,7 @@ mlir_value mlir_scan_linear(emitter *e, const mlir_site *s) {
     walk_open(e, &w, s, 1, &none);
     const char *a = mlir_extract(e, s->in[0].name, &s->in[0].type, w.at);
     const char *b = mlir_extract(e, s->in[1].name, &s->in[1].type, w.at);
-    const char *on = two(e, OP_add, t, two(e, OP_mul, t, a, w.along.now[1]), b);
+    const char *on = two(e, OP_add, t, two(e, s->attrs->strong_zero ? OP_strong_mul : OP_mul, t, a, w.along.now[1]), b);
     const char *r = choose(e, t, w.first, b, on);
     return walk_close(e, &w, s, r, &r);
 }

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Programs lowered to MLIR, built, called, and held against the interpreter under --numerics compiled, bit for bit.
+
+    tests/mlir/run.py --bin build/kina-interp [--count 300] [--seed 1] [--show K]
+
+Written functions (cases.kina) and random ones (programs.py), PER_MODULE of them in a module. Without MLIR's tools all
+are skipped, by name and with their number.
+"""
+import argparse
+import os
+import random
+import re
+import shutil
+import struct
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import kina  # noqa: E402
+
+import native  # noqa: E402
+import programs  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PER_MODULE = 50
+TOOLS = ["mlir-opt-19", "mlir-translate-19", "llc-19"]
+CASE = re.compile(r"^fn (\w+)\((.*)\) -> (.*?) \{", re.MULTILINE)
+TYPE = re.compile(r"tensor<(\w+), \[([^\]]*)\]>|\b(F32|F64|I32|I64|Bool)\b")
+DESCRIPTION = {"F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8", "Bool": "|b1"}
+
+
+class Case:
+    """A function to be called: its name, and ports (dtype, dims, by value)."""
+
+    def __init__(self, name, text, parameters, results):
+        self.name, self.text, self.parameters, self.results = name, text, parameters, results
+
+
+def ports(types):
+    return [(t.group(3), (), True) if t.group(3) else
+            (t.group(1), tuple(int(d) if d.isdigit() else d for d in filter(None, t.group(2).split(", "))), False)
+            for t in TYPE.finditer(types)]
+
+
+def written_cases():
+    """The functions of cases.kina but for helpers and those that take functions."""
+    with open(os.path.join(HERE, "cases.kina"), encoding="utf-8") as f:
+        text = f.read()
+    cases = [Case(m.group(1), "", ports(m.group(2)), ports(m.group(3)))
+             for m in CASE.finditer(text) if "fn(" not in m.group(2) and not m.group(1).startswith("helper")]
+    return text, cases
+
+
+def random_cases(count, seed):
+    for k in range(count):
+        f = programs.Function(f"f{k}", random.Random(f"{seed}:{k}"))
+        yield Case(f.name, f.text, [(v.dtype, v.dims, v.by_value) for v in f.parameters],
+                   [(v.dtype, v.dims, v.by_value) for v in f.results])
+
+
+def save_npy(path, dtype, shape, data):
+    head = f"{{'descr': '{DESCRIPTION[dtype]}', 'fortran_order': False, 'shape': ({''.join(f'{d}, ' for d in shape)})}}"
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    with open(path, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + native.pack(dtype, data))
+
+
+def arguments_of(case, rng, sizes):
+    """(dtype, shape, flat data, by value) for each parameter; one time in three with numbers at the edges."""
+    draw = native.special if rng.random() < 0.34 else native.plain
+    found = []
+    for dtype, dims, by_value in case.parameters:
+        shape = [d if isinstance(d, int) else sizes[d] for d in dims]
+        count = 1
+        for d in shape:
+            count *= d
+        found.append((dtype, shape, [draw(dtype, rng) for _ in range(count)], by_value))
+    return found
+
+
+class Module:
+    """A program that is built once."""
+
+    def __init__(self, kina_interp, folder, name, text):
+        self.binary, self.folder = kina_interp, folder
+        self.program = os.path.join(folder, f"{name}.kina")
+        self.library = os.path.join(folder, f"{name}.so")
+        with open(self.program, "w", encoding="utf-8") as f:
+            f.write(text)
+        self.built = kina.Run(kina_interp, ["build", self.program, "-o", self.library], limit=120)
+
+    def expected(self, case, arguments):
+        """What the interpreter gives: a list of results, or words."""
+        given = ["--numerics", "compiled", "--format", "json", "--fn", case.name]
+        names = re.search(rf"fn {case.name}\((.*)\) ->", self.text()).group(1)
+        names = re.findall(r"(\w+): ", names)
+        for i, (dtype, shape, data, _) in enumerate(arguments):
+            path = os.path.join(self.folder, f"{i}.npy")
+            save_npy(path, dtype, shape, data)
+            given += ["--arg", f"{names[i]}=@{path}"]
+        run = kina.Run(self.binary, [self.program, *given])
+        return kina.results(run) if run.code == 0 else kina.first_line(run.err)
+
+    def text(self):
+        with open(self.program, encoding="utf-8") as f:
+            return f.read()
+
+
+def differences(expected, found):
+    """Words on the first difference, or None."""
+    if isinstance(expected, str):
+        return None if isinstance(found, str) else f"the interpreter says: {expected}"
+    if isinstance(found, str):
+        return found
+    for i, (want, (shape, data)) in enumerate(zip(expected, found)):
+        if want["shape"] != shape:
+            return f"result {i} has shape {shape}, not {want['shape']}"
+        for k, (w, got) in enumerate(zip(kina.flat(want["data"]), data)):
+            if want["dtype"] in ("F32", "F64"):
+                w = kina.number(w)
+            if not kina.agrees(got, w, want["dtype"]):
+                return f"result {i}, entry {k}: {got!r}, not {w!r}"
+    return None
+
+
+def compare(module, cases, seed, calls_each):
+    """(case, words or None) for each call."""
+    calls, wanted = [], []
+    for case in cases:
+        rng = random.Random(f"{seed}:{case.name}")
+        for _ in range(calls_each):
+            sizes = {"B": rng.randint(1, 4), "D": rng.randint(1, 4), "N": rng.randint(1, 5)}
+            arguments = arguments_of(case, rng, sizes)
+            wanted.append((case, module.expected(case, arguments)))
+            calls.append((case.name, arguments, [(dtype, len(dims), by_value) for dtype, dims, by_value in case.results]))
+    found = native.call_all(module.library, calls)
+    return [(case, differences(want, got)) for (case, want), got in zip(wanted, found)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default="build/kina-interp")
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--show", type=int, help="print the K-th random function")
+    options = parser.parse_args()
+    if options.show is not None:
+        print(list(random_cases(options.show + 1, options.seed))[-1].text, end="")
+        return 0
+    binary = kina.interpreter(options.bin)
+    text, cases = written_cases()
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        print(f"skipped for want of {missing[0]}: {len(cases)} written and {options.count} random functions")
+        print(f"0 passed, 0 failed, {len(cases) + options.count} skipped")
+        return 0
+    grown = list(random_cases(options.count, options.seed))
+    modules = [("cases", text, cases, 3)]
+    for first in range(0, len(grown), PER_MODULE):
+        some = grown[first:first + PER_MODULE]
+        modules.append((f"random{first}", "".join(c.text for c in some), some, 2))
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, source, of, calls_each in modules:
+            module = Module(binary, folder, name, source)
+            if module.built.code != 0:
+                failed += len(of)
+                print(f"{name}: not built ({module.built.code}): {module.built.err.strip()[:2000]}")
+                continue
+            wrong = {}
+            for case, words in compare(module, of, options.seed, calls_each):
+                if words is not None:
+                    wrong.setdefault(case.name, words)
+            for case_name, words in wrong.items():
+                print(f"{name}: {case_name}: {words}")
+            passed += len(of) - len(wrong)
+            failed += len(wrong)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
