@@ -22,13 +22,20 @@ mlir_hint mlir_hint_item(mlir_hint hint, int i) {
 
 void mlir_bind(emitter *e, const binding *to, const mlir_value *v) {
     for (int i = 0; i < to->count && i < v->count; i++) mlir_bind(e, &to->items[i], &v->items[i]);
-    if (to->count == 0 && to->slot >= 0) e->f.frame[to->slot] = *v;
+    if (to->count == 0 && to->slot >= 0)
+        e->f.frame[to->slot] = *v;
+    else if (to->count == 0)
+        mlir_drop(e, v);
 }
 
 static void emit_step(emitter *e, const step *s) {
     if (s->value == NULL || e->failed) return;
     mlir_value v = mlir_code(e, s->value, (mlir_hint){.to = s->to});
-    if (s->to != NULL) mlir_bind(e, s->to, &v);
+    if (e->failed) return;
+    if (s->to != NULL)
+        mlir_bind(e, s->to, &v);
+    else
+        mlir_drop(e, &v);
 }
 
 static mlir_value block(emitter *e, const code *n, mlir_hint hint) {
@@ -137,6 +144,12 @@ static mlir_value checked(emitter *e, const code *n, mlir_hint hint) {
     return v;
 }
 
+static mlir_value dropped(emitter *e, const code *n) {
+    mlir_value v = mlir_code(e, n->u.size.a, no_hint);
+    if (!e->failed) mlir_drop(e, &v);
+    return (mlir_value){.kind = MLIR_UNIT};
+}
+
 static mlir_value assertion(emitter *e, const code *n) {
     mlir_value holds = mlir_code(e, n->u.assert_.condition, no_hint);
     const char *message = n->u.assert_.message;
@@ -184,7 +197,10 @@ mlir_value mlir_code(emitter *e, const code *n, mlir_hint hint) {
     }
     case CODE_SHAPE: return shape(e, n, hint);
     case CODE_STOP: return mlir_code(e, n->u.size.a, hint);
-    case CODE_DROP: return (mlir_value){.kind = MLIR_UNIT};
+    case CODE_PUSH: return mlir_push(e, n);
+    case CODE_POP: return mlir_pop(e, n);
+    case CODE_IS_EMPTY: return mlir_is_empty(e, n);
+    case CODE_DROP: return dropped(e, n);
     case CODE_ASSERT: return assertion(e, n);
     case CODE_PRINT: return refused(e, n, "print");
     case CODE_LOAD: return refused(e, n, "load");

@@ -10,6 +10,7 @@
  *   mlir_composite.c     builtins made of several ops
  *   mlir_call.c          calls, and functions as values
  *   mlir_control.c       if, while
+ *   mlir_tape.c          tapes
  *   mlir_check.c         what a run has to check: sizes, indices
  *   mlir_op.c            the table of lowerings by class of op
  *   mlir_scalar.c        elementwise ops on one element
@@ -40,6 +41,8 @@ typedef enum mlir_kind {
     MLIR_NUMBER,                /* an SSA value of a scalar type */
     MLIR_TENSOR,                /* an SSA value of a ranked tensor type */
     MLIR_TUPLE,                 /* items; never a value of MLIR */
+    MLIR_TAPE,                  /* an SSA value of type i64; items[0] is what an entry holds, shared by all that
+                                   came of one tape(), NONE while nothing was pushed */
     MLIR_FUNCTION,              /* a known function; items are what it captured */
 } mlir_kind;
 
@@ -212,6 +215,13 @@ mlir_value mlir_closure(emitter *e, const code_function *f, const slots *capture
 /* Walks a function's body in place. */
 mlir_value mlir_inline(emitter *e, const code_function *f, const mlir_value *args, const mlir_value *captured,
                        mlir_hint hint);
+
+/* ---- mlir_tape.c ---- */
+mlir_value mlir_tape_empty(emitter *e);
+mlir_value mlir_push(emitter *e, const code *n);
+mlir_value mlir_pop(emitter *e, const code *n);
+mlir_value mlir_is_empty(emitter *e, const code *n);
+void mlir_drop(emitter *e, const mlir_value *v);
 
 /* ---- mlir_control.c ---- */
 mlir_value mlir_if(emitter *e, const code *n, mlir_hint hint);

@@ -42,7 +42,12 @@ mlir_value mlir_template(emitter *e, const type *t, const mlir_value *actual) {
             v.items[i] = mlir_template(e, t->items[i], actual != NULL ? &actual->items[i] : NULL);
         break;
     case TYPE_FN: return function_template(e, actual);
-    case TYPE_TAPE: mlir_refuse(e, "a tape cannot be lowered to MLIR"); break;
+    case TYPE_TAPE:
+        v.kind = MLIR_TAPE;
+        v.count = 1;
+        v.items = MLIR_ARRAY(e, mlir_value, 1);
+        if (v.items != NULL) v.items[0] = mlir_template(e, t->items[0], NULL);
+        break;
     case TYPE_UNIT:
     case TYPE_STRING:
     case TYPE_ERROR: break;

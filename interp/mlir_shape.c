@@ -121,8 +121,9 @@ static void sliced_places(emitter *e, const mlir_site *s, const char *const *at,
     }
 }
 
-/* Backwards: entry by entry. */
-static mlir_value reversed_slice(emitter *e, const mlir_site *s) {
+/* Entry by entry: what goes backwards, which no memref can, and what drops axes, where the lowering of a slice
+ * that reduces the rank loses track of axes of size 1. */
+static mlir_value picked_slice(emitter *e, const mlir_site *s) {
     mlir_generic g = {.dims = s->out.rank};
     const char *at[MAX_RANK], *places[MAX_RANK];
     mlir_value empty = mlir_empty(e, &s->out);
@@ -138,14 +139,14 @@ static mlir_value reversed_slice(emitter *e, const mlir_site *s) {
 mlir_value mlir_slice(emitter *e, const mlir_site *s) {
     const mlir_value *x = &s->in[0];
     const char *places[MAX_RANK];
-    bool backwards = false;
+    bool picked = s->attrs->drop != 0;
     if (x->kind != MLIR_TENSOR) return *x;
-    for (int i = 0; i < x->type.rank; i++) backwards |= s->attrs->step[i] < 0;
+    for (int i = 0; i < x->type.rank; i++) picked |= s->attrs->step[i] < 0;
     if (s->out.rank == 0) {
         sliced_places(e, s, NULL, places);
         return mlir_number_value(e, (dtype)s->out.dtype, mlir_extract(e, x->name, &x->type, places));
     }
-    if (backwards) return reversed_slice(e, s);
+    if (picked) return picked_slice(e, s);
     const char *where = part(e, x->type.rank, s->attrs->lo, s->attrs->dims, s->attrs->step);
     mlir_line(e, "%s = tensor.extract_slice %s%s : %s to %s", s->result, x->name, where, mlir_type_of(e, x),
               mlir_tensor_type(e, &s->out));

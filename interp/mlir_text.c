@@ -149,6 +149,7 @@ const char *mlir_tensor_type(emitter *e, const op_type *t) {
 
 const char *mlir_type_of(emitter *e, const mlir_value *v) {
     if (v->kind == MLIR_TENSOR) return mlir_tensor_type(e, &v->type);
+    if (v->kind == MLIR_TAPE) return mlir_scalar_type(DT_I64);
     return mlir_scalar_type((dtype)v->type.dtype);
 }
 
@@ -256,6 +257,7 @@ static mlir_value tensor_constant(emitter *e, const tensor *x) {
 }
 
 mlir_value mlir_constant(emitter *e, const value *v) {
+    if (v->kind == VALUE_TAPE) return mlir_tape_empty(e);
     if (v->kind == VALUE_TENSOR) return tensor_constant(e, v->as.t);
     if (v->kind != VALUE_NUMBER) return (mlir_value){.kind = MLIR_UNIT};
     mlir_value out = mlir_number_value(e, (dtype)v->dtype, number_constant(e, v));

@@ -53,15 +53,19 @@ mlir_value mlir_unboxed(emitter *e, const mlir_value *v) {
 
 /* ---- leaves ---- */
 
+static bool is_leaf(const mlir_value *v) {
+    return v->kind == MLIR_NUMBER || v->kind == MLIR_TENSOR || v->kind == MLIR_TAPE;
+}
+
 int mlir_leaf_count(const mlir_value *v) {
-    if (v->kind == MLIR_NUMBER || v->kind == MLIR_TENSOR) return 1;
+    if (is_leaf(v)) return 1;
     int count = 0;
     for (int i = 0; i < v->count; i++) count += mlir_leaf_count(&v->items[i]);
     return count;
 }
 
 static int place_leaves(mlir_value *v, mlir_value **at) {
-    if (v->kind == MLIR_NUMBER || v->kind == MLIR_TENSOR) {
+    if (is_leaf(v)) {
         *at = v;
         return 1;
     }
@@ -83,7 +87,7 @@ mlir_value **mlir_leaves(emitter *e, mlir_value *v, int *count) {
 
 mlir_value mlir_copy(emitter *e, const mlir_value *v) {
     mlir_value out = *v;
-    if (v->count == 0) return out;
+    if (v->count == 0 || v->kind == MLIR_TAPE) return out;
     out.items = MLIR_ARRAY(e, mlir_value, v->count);
     if (out.items == NULL) return (mlir_value){.kind = MLIR_NONE};
     for (int i = 0; i < v->count; i++) out.items[i] = mlir_copy(e, &v->items[i]);
@@ -92,6 +96,7 @@ mlir_value mlir_copy(emitter *e, const mlir_value *v) {
 
 bool mlir_same_functions(const mlir_value *a, const mlir_value *b) {
     if (a->kind != b->kind || a->count != b->count || a->function != b->function) return false;
+    if (a->kind == MLIR_TAPE) return true;
     for (int i = 0; i < a->count; i++)
         if (!mlir_same_functions(&a->items[i], &b->items[i])) return false;
     return true;

@@ -11,12 +11,14 @@
 #include <unistd.h>
 
 #include "runtime/arena.h"
+#include "runtime/text.h"
 
 extern char **environ;
 
 static const span nowhere = {0, 0};
 
-/* What a module may call besides libm: a copy between memrefs of any layouts. */
+/* What a module may call besides libm: a copy between memrefs of any layouts, and tapes, which are chains of cells
+ * of one tensor each. */
 #define C_TEXT(...) #__VA_ARGS__
 static const char runtime_text[] = C_TEXT(
     typedef __INT64_TYPE__ i64;
@@ -32,7 +34,62 @@ static const char runtime_text[] = C_TEXT(
         copy(size, from->rank, a->dims, a->dims + from->rank, b->dims + from->rank,
              a->aligned + a->offset * size, b->aligned + b->offset * size);
     }
+    struct cell { struct cell *below; void *data; i64 dims[8]; };
+    void *malloc(__SIZE_TYPE__);
+    void free(void *);
+    void abort(void);
+    static void *memory(i64 bytes) {
+        void *p = malloc(bytes > 0 ? (__SIZE_TYPE__)bytes : 1);
+        if (!p) abort();
+        return p;
+    }
+    static i64 push(i64 tape, const struct memref *x, i64 rank, i64 size) {
+        struct cell *c = memory(sizeof *c);
+        i64 strides[8];
+        i64 bytes = size;
+        for (i64 i = rank - 1; i >= 0; i--) {
+            strides[i] = bytes / size;
+            bytes *= c->dims[i] = x->dims[i];
+        }
+        c->below = (void *)tape;
+        c->data = memory(bytes);
+        copy(size, rank, x->dims, x->dims + rank, strides, x->aligned + x->offset * size, c->data);
+        return (i64)c;
+    }
+    static void pop(struct memref *out, i64 tape, i64 rank) {
+        struct cell *c = (void *)tape;
+        i64 stride = 1;
+        out->allocated = out->aligned = c->data;
+        out->offset = 0;
+        for (i64 i = rank - 1; i >= 0; i--) {
+            out->dims[i] = c->dims[i];
+            out->dims[rank + i] = stride;
+            stride *= c->dims[i];
+        }
+        free(c);
+    }
+    __attribute__((visibility("hidden"))) i64 kina_tape_below(i64 tape) { return (i64)((struct cell *)tape)->below; }
+    __attribute__((visibility("hidden"))) void kina_tape_drop(i64 tape) {
+        for (struct cell *c = (void *)tape; c;) {
+            struct cell *below = c->below;
+            free(c->data);
+            free(c);
+            c = below;
+        }
+    }
 ) "\n";
+
+/* Of the run time, push and pop for every element type and rank, by the names that the emitter gives them. */
+static void add_tape_functions(text *t) {
+    static const struct { const char *name; int size; } elements[] = {{"f32", 4}, {"f64", 8}, {"i32", 4}, {"i64", 8}, {"i1", 1}};
+    for (size_t k = 0; k < COUNT_OF(elements); k++)
+        for (int rank = 0; rank <= MAX_RANK; rank++) {
+            text_format(t, "i64 _mlir_ciface_kina_tape_push_%s_%d(i64 t, struct memref *x) { return push(t, x, %d, %d); }\n",
+                        elements[k].name, rank, rank, elements[k].size);
+            text_format(t, "void _mlir_ciface_kina_tape_pop_%s_%d(struct memref *out, i64 t) { pop(out, t, %d); }\n",
+                        elements[k].name, rank, rank);
+        }
+}
 
 /* The files of one run, in a folder of its own; the last is what tools say on standard error. */
 enum { FILE_MODULE, FILE_LOWERED, FILE_IR, FILE_RUNTIME, FILE_OBJECT, FILE_MESSAGES, FILE_COUNT };
@@ -58,6 +115,16 @@ static bool write_file(pipeline *p, const char *path, const char *data, size_t l
     bool ok = fwrite(data, 1, length, file) == length;
     ok = fclose(file) == 0 && ok;
     return ok || cannot_write(p, path);
+}
+
+static bool write_runtime(pipeline *p) {
+    text t;
+    text_init(&t, p->c);
+    text_add(&t, runtime_text);
+    add_tape_functions(&t);
+    bool ok = !t.failed && write_file(p, p->file[FILE_RUNTIME], text_data(&t), t.length);
+    text_close(&t);
+    return ok;
 }
 
 static bool make_folder(pipeline *p) {
@@ -194,7 +261,7 @@ static bool steps(pipeline *p, const char *module, size_t length, const char *pa
     if (!need(p, "mlir-opt-19", "mlir-19-tools") || !need(p, "mlir-translate-19", "mlir-19-tools")) return false;
     if (!clang && (!need(p, "llc-19", "llvm-19") || !need(p, "gcc", "gcc"))) return false;
     if (!make_folder(p) || !write_file(p, p->file[FILE_MODULE], module, length)) return false;
-    if (!write_file(p, p->file[FILE_RUNTIME], runtime_text, sizeof runtime_text - 1)) return false;
+    if (!write_runtime(p)) return false;
     return lower(p) && translate(p) && (clang ? with_clang(p, path) : with_llc(p, path));
 }
 
