@@ -185,7 +185,8 @@ mlir_value mlir_code(emitter *e, const code *n, mlir_hint hint) {
     case CODE_TUPLE: return tuple_of(e, n, hint);
     case CODE_PROJECT: return project(e, n);
     case CODE_REVERSE:
-    case CODE_FORWARD: return mlir_handle(e, n);
+    case CODE_FORWARD:
+    case CODE_JACOBIAN: return mlir_handle(e, n);
     case CODE_INDEX: return mlir_subscripts(e, n, hint);
     case CODE_COMPOSITE: return mlir_composite(e, n, hint);
     case CODE_CHECK: return checked(e, n, hint);

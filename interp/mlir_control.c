@@ -290,8 +290,10 @@ mlir_value mlir_while(emitter *e, const code *n, mlir_hint hint) {
 /* The one place where a handler would become a call: of a function that gives the primal and the derivatives,
  * made of the handled one. */
 mlir_value mlir_handle(emitter *e, const code *n) {
+    const char *what = n->kind == CODE_FORWARD   ? "a derivative in forward mode"
+                       : n->kind == CODE_REVERSE ? "a derivative in reverse mode"
+                                                 : "a matrix of derivatives";
     e->where = n->where;
-    mlir_refuse(e, "`handle ... with %s` cannot be lowered to MLIR",
-                n->kind == CODE_FORWARD ? "forwardMode" : "reverseMode");
+    mlir_refuse(e, "%s cannot be lowered to MLIR", what);
     return (mlir_value){.kind = MLIR_NONE};
 }

@@ -803,6 +803,48 @@ def test_host_locale(k):
     need("1.75" in run.out, f"numbers follow the host's locale: {run.out!r}")
 
 
+# ---- MLIR ----
+
+def test_mlir(k):
+    program = k.file("p.kina", "fn f(x: F32) -> F32 { x * x }\nf(3.0)\n")
+    shown = k.ends(0, "mlir", program).out
+    need("func.func @f(%x: f32) -> f32 attributes {llvm.emit_c_interface} {" in shown, shown)
+    need("func.func @main() -> tensor<f32> {" in shown, shown)
+    need(k.ends(0, "mlir", program, "-o", "p.mlir").out == "", "-o leaves standard output alone")
+    with open(os.path.join(k.folder, "p.mlir"), encoding="utf-8") as f:
+        need(f.read() == shown, "the file of -o")
+    need("attributes" not in k.ends(0, "mlir", program, "--abi", "plain").out, "--abi plain")
+    k.ends(4, "mlir", "-e", "fn f(x: F32) { print(x); }", says=["print", "K0701"])
+    k.ends(3, "mlir", "-e", "fn f(x: F32) { y }", says=["K0101"])
+    k.ends(6, "mlir", program, "-o", "no/such/folder.mlir", says=["cannot write"])
+    k.ends(2, "mlir", program, "--abi", "other", says=["--abi"])
+
+
+def tool(folder, name, script):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(f"#!/bin/sh\n{script}\n")
+    os.chmod(path, 0o755)
+
+
+def test_build_without_tools(k):
+    program = k.file("p.kina", "fn f(x: F32) -> F32 { x * x }\n")
+    tools, scratch = os.path.join(k.folder, "tools"), os.path.join(k.folder, "scratch")
+    os.mkdir(tools)
+    os.mkdir(scratch)
+    where = dict(os.environ, PATH=tools, TMPDIR=scratch)
+    k.ends(2, "build", program, says=["-o"])
+    k.ends(6, "build", program, "-o", "p.so", env=where, says=["mlir-opt-19", "mlir-19-tools"])
+    tool(tools, "mlir-opt-19", "exit 0")
+    tool(tools, "mlir-translate-19", "exit 0")
+    k.ends(6, "build", program, "-o", "p.so", env=where, says=["llc-19", "llvm-19"])
+    tool(tools, "clang-19", "echo 'this is wrong' >&2; exit 1")
+    run = kina.Run(k.binary, ["build", program, "-o", "p.so"], cwd=k.folder, env=where)
+    need(run.code == 70 and "clang-19 failed: this is wrong" in run.err, f"{run.code}: {run.err}")
+    k.ends(6, "build", program, "-o", "p.so", env=dict(where, TMPDIR="/no/such/folder"), says=["cannot write"])
+    need(os.listdir(scratch) == [], "temporary files are left")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=os.path.join(kina.ROOT, "build/kina-interp"))

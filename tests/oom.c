@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "interp/engine.h"
+#include "interp/mlir.h"
 #include "kernels/kernel.h"
 #include "runtime/threads.h"
 
@@ -103,7 +104,32 @@ static const program_text programs[] = {
               "f(z)\n"},
 };
 
+/* Written as MLIR, not run. */
+static const program_text to_mlir = {
+    "mlir",
+    "fn twice(f: fn(tensor<F32, [3]>) -> tensor<F32, [3]>, x: tensor<F32, [3]>) -> tensor<F32, [3]> { f(f(x)) }\n"
+    "fn f(x: tensor<F32, [B, 3]>, w: tensor<F32, [3, 3]>, n: I32) -> (F32, tensor<F32, [B, 3]>) {\n"
+    "  let (y, t, _) = while (i < n && sum(x) > 0.0) [y = x, t: tape<tensor<F32, [B, 3]>> = tape(), i = 0] {\n"
+    "    (tanh(y @ w), push(t, y), i + 1)\n"
+    "  };\n"
+    "  let (t, z) = pop(t);\n"
+    "  drop(t);\n"
+    "  (if (n > 2) { sum(z) } else { mean(y[0]) }, softmax(y))\n"
+    "}\n"
+    "let a = [1.0, 2.0, 3.0];\n"
+    "(twice(fn(x: tensor<F32, [3]>) -> tensor<F32, [3]> { x * a }, a), f([[1.0, 2.0, 3.0]], [a, a, a], 3))\n",
+};
+
 enum { MOST = 20000 };          /* allocations of one program, far more than any makes */
+
+static bool emit(engine *e) {
+    text module;
+    mlir_exports exports = {0};
+    text_init(&module, e->c);
+    bool ok = mlir_emit(e, (mlir_options){0}, &module, &exports);
+    text_close(&module);
+    return ok;
+}
 
 /* One run from nothing; true when nothing failed for want of memory. */
 static bool attempt(const program_text *p, uint64_t fail_at, bool *fault) {
@@ -116,7 +142,10 @@ static bool attempt(const program_text *p, uint64_t fail_at, bool *fault) {
     results r = {0};
     bool ok = engine_load(&e, p->name, p->text, strlen(p->text));
     bool source_error = !ok && e.diags.errors > 0 && c.err.code == ERROR_NONE;
-    ok = ok && engine_run(&e, &r);
+    if (p == &to_mlir)
+        ok = ok && emit(&e);
+    else
+        ok = ok && engine_run(&e, &r);
     bool starved = c.err.code == ERROR_K0506 || c.err.code == ERROR_K0507;
     if (ok) results_release(&c, &r);
     if (!ok && !source_error && !starved) {
@@ -137,15 +166,16 @@ static bool attempt(const program_text *p, uint64_t fail_at, bool *fault) {
 
 int main(void) {
     int passed = 0, failed = 0;
-    for (size_t i = 0; i < COUNT_OF(programs); i++) {
+    for (size_t i = 0; i <= COUNT_OF(programs); i++) {
+        const program_text *p = i < COUNT_OF(programs) ? &programs[i] : &to_mlir;
         bool fault = false;
         uint64_t n = 1;
-        while (n < MOST && !fault && !attempt(&programs[i], n, &fault)) n++;
+        while (n < MOST && !fault && !attempt(p, n, &fault)) n++;
         if (n < 10 || n == MOST) {
-            printf("FAIL %s: %llu requests were tried\n", programs[i].name, (unsigned long long)n);
+            printf("FAIL %s: %llu requests were tried\n", p->name, (unsigned long long)n);
             fault = true;
         }
-        printf("%s: each of %llu requests refused once\n", programs[i].name, (unsigned long long)n - 1);
+        printf("%s: each of %llu requests refused once\n", p->name, (unsigned long long)n - 1);
         if (fault) {
             failed++;
         } else {
