@@ -40,7 +40,6 @@ typedef struct code_function code_function;
 /* Where the parts of a value go: one slot, or the items of a tuple. slot -1 with count 0: dropped. */
 typedef struct binding {
     int slot;
-    const char *name;           /* as the pattern has it; NULL where nothing is named */
     int count;
     const char *name;           /* as the program writes it; NULL for `_` and for a tuple */
     struct binding *items;

@@ -198,6 +198,7 @@ mlir_value mlir_code(emitter *e, const code *n, mlir_hint hint) {
     }
     case CODE_SHAPE: return shape(e, n, hint);
     case CODE_STOP: return mlir_code(e, n->u.size.a, hint);
+    case CODE_TAPE: return mlir_tape_empty(e, n->u.entry);
     case CODE_PUSH: return mlir_push(e, n);
     case CODE_POP: return mlir_pop(e, n);
     case CODE_IS_EMPTY: return mlir_is_empty(e, n);

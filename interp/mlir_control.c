@@ -48,10 +48,7 @@ static mlir_value join(emitter *e, const mlir_value *a, const mlir_value *b, int
     for (int i = 0; i < v.type.rank; i++)
         if (!agreed(a->type.dims[i], b->type.dims[i], mark)) v.type.dims[i] = -1 - INT32_MAX;
     if (!agreed(a->dim, b->dim, mark)) v.dim = MLIR_NO_DIM;
-    if (v.kind == MLIR_TAPE) {
-        if (v.items->kind == MLIR_NONE) v.items = b->items;
-        return v;
-    }
+    if (v.kind == MLIR_TAPE) return v;
     if (v.count > 0) v.items = MLIR_ARRAY(e, mlir_value, v.count);
     for (int i = 0; i < v.count && v.items != NULL; i++)
         v.items[i] = join(e, &a->items[i], &b->items[i], mark);

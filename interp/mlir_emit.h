@@ -41,8 +41,7 @@ typedef enum mlir_kind {
     MLIR_NUMBER,                /* an SSA value of a scalar type */
     MLIR_TENSOR,                /* an SSA value of a ranked tensor type */
     MLIR_TUPLE,                 /* items; never a value of MLIR */
-    MLIR_TAPE,                  /* an SSA value of type i64; items[0] is what an entry holds, shared by all that
-                                   came of one tape(), NONE while nothing was pushed */
+    MLIR_TAPE,                  /* an SSA value of type i64; items[0] is the type of an entry */
     MLIR_FUNCTION,              /* a known function; items are what it captured */
 } mlir_kind;
 
@@ -217,7 +216,7 @@ mlir_value mlir_inline(emitter *e, const code_function *f, const mlir_value *arg
                        mlir_hint hint);
 
 /* ---- mlir_tape.c ---- */
-mlir_value mlir_tape_empty(emitter *e);
+mlir_value mlir_tape_empty(emitter *e, const type *entry);
 mlir_value mlir_push(emitter *e, const code *n);
 mlir_value mlir_pop(emitter *e, const code *n);
 mlir_value mlir_is_empty(emitter *e, const code *n);

@@ -9,9 +9,11 @@ static mlir_value tape_value(const char *name, mlir_value *element) {
     return (mlir_value){.kind = MLIR_TAPE, .name = name, .dim = MLIR_NO_DIM, .count = 1, .items = element};
 }
 
-mlir_value mlir_tape_empty(emitter *e) {
+mlir_value mlir_tape_empty(emitter *e, const type *entry) {
     mlir_value *element = MLIR_ARRAY(e, mlir_value, 1);
-    return element != NULL ? tape_value(mlir_number(e, DT_I64, 0.0), element) : (mlir_value){.kind = MLIR_NONE};
+    if (element == NULL) return (mlir_value){.kind = MLIR_NONE};
+    *element = mlir_template(e, entry, NULL);
+    return tape_value(mlir_number(e, DT_I64, 0.0), element);
 }
 
 /* The type of a leaf as cells hold it: of any sizes. */
@@ -44,7 +46,6 @@ mlir_value mlir_push(emitter *e, const code *n) {
     int count;
     if (e->failed || tape.kind != MLIR_TAPE) return (mlir_value){.kind = MLIR_NONE};
     x = mlir_copy(e, &x);
-    if (tape.items->kind == MLIR_NONE) *tape.items = x;
     mlir_value **leaf = mlir_leaves(e, &x, &count);
     for (int i = 0; i < count && !e->failed; i++) tape.name = push_leaf(e, tape.name, leaf[i]);
     return tape;
@@ -81,17 +82,10 @@ mlir_value mlir_pop(emitter *e, const code *n) {
     mlir_value out = {.kind = MLIR_TUPLE, .count = 2, .items = MLIR_ARRAY(e, mlir_value, 2)};
     int count;
     if (e->failed || tape.kind != MLIR_TAPE) return none;
-    if (tape.items->kind == MLIR_NONE) {
-        mlir_refuse(e, "`pop` of a tape that nothing was pushed on before cannot be lowered to MLIR");
-        return none;
-    }
     const char *some = mlir_let(e, "arith.xori %s, %s : i1", is_empty(e, tape.name), mlir_number(e, DT_Bool, 1.0));
     mlir_assert(e, some, "pop of an empty tape");
     out.items[1] = mlir_copy(e, tape.items);
     mlir_value **leaf = mlir_leaves(e, &out.items[1], &count);
-    for (int i = 0; i < count; i++)
-        for (int k = 0; k < leaf[i]->type.rank; k++)
-            if (leaf[i]->type.dims[k] < 0) leaf[i]->type.dims[k] = MLIR_NO_DIM;
     for (int i = count - 1; i >= 0 && !e->failed; i--) tape.name = pop_leaf(e, tape.name, leaf[i]);
     out.items[0] = tape;
     return out;

@@ -257,7 +257,6 @@ static mlir_value tensor_constant(emitter *e, const tensor *x) {
 }
 
 mlir_value mlir_constant(emitter *e, const value *v) {
-    if (v->kind == VALUE_TAPE) return mlir_tape_empty(e);
     if (v->kind == VALUE_TENSOR) return tensor_constant(e, v->as.t);
     if (v->kind != VALUE_NUMBER) return (mlir_value){.kind = MLIR_UNIT};
     mlir_value out = mlir_number_value(e, (dtype)v->dtype, number_constant(e, v));
