@@ -402,6 +402,13 @@ def test_manifest(k):
     need(whole["tests"][7]["error"]["code"] == "K0605" and whole["tests"][5]["faults"], whole)
 
 
+def test_manifest_of_a_wrong_program(k):
+    k.file("bad.kina", "\nfn f(x: F32) -> F32 { y }\n")
+    k.file("m.json", json.dumps({"so": k.faults, "tests": [{"fn": "f", "program": "bad.kina"}, {"fn": "neg", "program": k.program, "random": 1}]}))
+    run = k.ends(5, "--manifest", "m.json", says=["FAIL f: error[K0101]: bad.kina:2: name `y` is not defined\nPASS neg\n1 passed, 1 failed\n"])
+    need("--> bad.kina:2:23" in run.err, run.err)
+
+
 def test_manifest_mistakes(k):
     for text, words in (("{", ["line 1", "JSON"]), ("[]", ["tests"]), ('{"tests": [{"fn": "f"}]}', ["test 0", "program"]),
                         ('{"program": "p", "so": "s", "tests": [{}]}', ["test 0", "fn"]),

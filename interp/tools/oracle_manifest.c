@@ -206,7 +206,6 @@ static void show_progress(const manifest *m, int i) {
     fflush(stderr);
 }
 
-/* The errors of the program itself are shown apart. */
 static void add_error(manifest *m, const test *k) {
     const error *e = &m->c->err;
     const char *code = error_code_name(e->code);
@@ -218,8 +217,7 @@ static void add_error(manifest *m, const test *k) {
         text_add_char(&m->t, '}');
         return;
     }
-    text_format(&m->t, "FAIL %s: %s%s%s%s\n", k->name, code[0] != '\0' ? "error[" : "", code,
-                code[0] != '\0' ? "]: " : "", e->message);
+    text_format(&m->t, "FAIL %s: error[%s]: %s\n", k->name, code, e->message);
     if (e->help[0] != '\0') text_format(&m->t, "help: %s\n", e->help);
 }
 
@@ -232,7 +230,17 @@ static void add_report(manifest *m, const oracle_report *r) {
     oracle_print_verdict(&m->t, r);
 }
 
-/* False with the context's error set, or with the program's diagnostics shown. */
+/* The faults of a program's text, shown whole on standard error; the first is the test's error. */
+static void show_faults(manifest *m, const diagnostics *d, const test *k) {
+    uint32_t line, column;
+    const diag *e = d->first;
+    while (e != NULL && e->warning) e = e->next;
+    if (!report_diagnostics(m->c, d, report_style(&k->o)) || e == NULL) return;
+    source_position(d->src, e->at.begin, &line, &column);
+    error_set(&m->c->err, e->code, nowhere, "%s:%u: %s", k->program, line, e->message);
+}
+
+/* False with the context's error set. */
 static bool compare(manifest *m, const test *k, bool *passed) {
     session s;
     oracle_case what;
@@ -243,10 +251,7 @@ static bool compare(manifest *m, const test *k, bool *passed) {
     what.name = k->name;
     if (ok) {
         ok = session_load(&s, NULL, with, options_given(&k->o, OPTION_deny_warnings));
-        if (m->c->err.code == ERROR_NONE && s.e.diags.errors > 0 &&
-            report_diagnostics(m->c, &s.e.diags, report_style(&k->o)))
-            snprintf(m->c->err.message, sizeof m->c->err.message, "the program '%s' has errors",
-                     k->program);
+        if (m->c->err.code == ERROR_NONE && s.e.diags.errors > 0) show_faults(m, &s.e.diags, k);
     }
     ok = ok && oracle_compare(m->c, &s.e, &what, &r);
     if (ok) {
@@ -263,16 +268,17 @@ static bool run_test(manifest *m, int i) {
     show_progress(m, i);
     text_clear(&m->t);
     if (m->out->json) text_add(&m->t, i > 0 ? ",{" : "{");
-    if (!compare(m, &m->tests[i], &passed)) {
+    bool compared = compare(m, &m->tests[i], &passed);
+    show_progress(m, m->count);
+    if (!compared) {
         if (m->c->err.code == ERROR_K0509) return false;
         add_error(m, &m->tests[i]);
         error_clear(&m->c->err);
     }
     if (m->out->json) text_add_char(&m->t, '}');
     *(passed ? &m->passed : &m->failed) += 1;
-    show_progress(m, m->count);
     if (m->t.failed) return false;
-    output_text(m->out, &m->t, !m->out->json);
+    output_text(m->out, &m->t);
     return m->out->failure == 0;
 }
 
@@ -281,7 +287,7 @@ static bool run_tests(manifest *m) {
     text_init(&m->t, m->c);
     if (m->out->json) {
         text_add(&m->t, "{\"schema\":1,\"tests\":[");
-        output_text(m->out, &m->t, false);
+        output_text(m->out, &m->t);
     }
     for (int i = 0; ok && i < m->count; i++) ok = run_test(m, i);
     text_clear(&m->t);
@@ -291,7 +297,7 @@ static bool run_tests(manifest *m) {
     if (ok && !m->out->json)
         text_format(&m->t, "%lld passed, %lld failed\n", (long long)m->passed,
                     (long long)m->failed);
-    if (ok) output_text(m->out, &m->t, false);
+    if (ok) output_text(m->out, &m->t);
     text_close(&m->t);
     return ok;
 }

@@ -28,9 +28,9 @@ void output_print(void *self, const char *s, size_t length) {
     }
 }
 
-void output_text(output *o, const text *t, bool now) {
+void output_text(output *o, const text *t) {
     write_out(o, text_data(t), t->length);
-    if (now && o->failure == 0 && fflush(stdout) != 0) note_failure(o);
+    if (o->failure == 0 && fflush(stdout) != 0) note_failure(o);
 }
 
 bool output_finish(output *o) {

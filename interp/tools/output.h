@@ -27,8 +27,8 @@ typedef struct run_counts {
 /* An engine_print whose self is an output. */
 void output_print(void *self, const char *s, size_t length);
 
-/* Writes text to standard output; what was written is handed to the system at once where `now`. */
-void output_text(output *o, const text *t, bool now);
+/* Writes text to standard output and hands it to the system. */
+void output_text(output *o, const text *t);
 
 /* Writes all results to standard output. counts NULL: none were asked for; as text they go to
  * standard error. False with the context's error set when out of memory. */

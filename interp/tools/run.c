@@ -126,7 +126,7 @@ static bool run_oracle(job *j) {
         oracle_print_verdict(&t, &r);
     }
     bool ok = !t.failed;
-    if (ok) output_text(&j->out, &t, false);
+    if (ok) output_text(&j->out, &t);
     j->differs = !r.passed;
     text_close(&t);
     oracle_close(&r);
