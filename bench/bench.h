@@ -32,6 +32,7 @@ void progress_end(progress *p);
 
 int bench_checkpoint(const bench_options *o);
 int bench_ops(const bench_options *o);
+int bench_accuracy(const bench_options *o);
 
 /* Shows an error and returns its exit code; bench_report shows the one that is set in c. */
 int bench_fail(error_code code, const char *format, ...) PRINTF_LIKE(2, 3);

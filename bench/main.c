@@ -1,5 +1,5 @@
 /* kina-bench: measures what Kina's policies and ops cost, each measured run in a process of its
- * own. */
+ * own, and how accurate its functions are. */
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -133,7 +133,11 @@ int main(int argc, char **argv) {
         bench_options_help(&o, stdout);
         code = bench_finish_output();
     } else {
-        code = o.verb == BENCH_ops ? bench_ops(&o) : bench_checkpoint(&o);
+        static int (*const verbs[BENCH_VERB_COUNT])(const bench_options *) = {
+#define VERB(id, word, summary) [BENCH_##id] = bench_##id,
+#include "bench/options.def"
+        };
+        code = verbs[o.verb](&o);
     }
     context_close(&c);
     return code;

@@ -145,7 +145,7 @@ static bool read_word(reader *r) {
 static bool check_together(const bench_options *o, error *e) {
     if (o->no_verb) {
         error_set(e, ERROR_K0801, nowhere, "no verb is named");
-        error_help(e, "kina-bench checkpoint, or kina-bench ops; kina-bench --help shows more");
+        error_help(e, "kina-bench checkpoint, ops or accuracy; kina-bench --help shows more");
         return false;
     }
     for (int i = 0; i < GIVEN_COUNT; i++) {
@@ -167,6 +167,7 @@ static bool check_together(const bench_options *o, error *e) {
 bool bench_options_parse(bench_options *o, int argc, char **argv, error *e) {
     *o = (bench_options){.no_verb = true, .args = argv + 1};
     o->number[GIVEN_runs] = 3;
+    o->number[GIVEN_samples] = 100000;
     o->number[GIVEN_threads] = 1;
     o->number[GIVEN_batch] = 64;
     o->number[GIVEN_width] = 256;
@@ -189,6 +190,9 @@ static const char *const examples[BENCH_VERB_COUNT] = {
     [BENCH_ops] =
         "  kina-bench ops                               nanoseconds an op, and a network\n"
         "  kina-bench ops --runs 9 --json\n",
+    [BENCH_accuracy] =
+        "  kina-bench accuracy                          units in the last place, at worst\n"
+        "  kina-bench accuracy --samples 1000000 --json\n",
 };
 
 static void print_option(const option_info *info, FILE *to) {
@@ -224,7 +228,8 @@ void bench_options_help(const bench_options *o, FILE *to) {
             print_option(&option_table[i], to);
     }
     fputs("\nExit codes: 0 done; 1 a program failed while running; 2 usage; 3 the source is wrong; "
-          "4 refused\n(no gnuplot); 5 bits differ; 6 a file cannot be read or written; 70 an "
+          "4 refused\n(no gnuplot); 5 bits differ, or more than is promised; 6 a file cannot be "
+          "read or written; 70 an "
           "internal error;\n130 interrupted.\n",
           to);
 }

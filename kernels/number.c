@@ -39,6 +39,7 @@
 
 #define FLOAT_NUMBERS(P)                                                                           \
     FLOAT_UNARY_OPS(UNARY, P, P)                                                                   \
+    LOGISTIC_OPS(UNARY, P, P)                                                                      \
     NUMERIC_BINARY_OPS(BINARY, P, P)                                                               \
     BINARY(strong_mul, P, P)                                                                       \
     BINARY(div, P, P)                                                                              \
@@ -98,39 +99,17 @@ static value number_where(const value *in, const op_attrs *attrs) {
                              ? P##_##op##_patch(in[0].as.P)                                        \
                              : Sleef_finz_##op##L##1_##accuracy##purecfma(in[0].as.P));            \
     }
-#define TWO(op, accuracy, P, L)                                                                    \
+#define TWO(op, accuracy, P, T, L)                                                                 \
     static value P##_number_##op(const value *in, const op_attrs *attrs) {                         \
         (void)attrs;                                                                               \
-        return value_##P(Sleef_finz_##op##L##1_##accuracy##purecfma(in[0].as.P, in[1].as.P));      \
+        T r = Sleef_finz_##op##L##1_##accuracy##purecfma(in[0].as.P, in[1].as.P);                  \
+        bool far = P##_##op##_far(in[0].as.P, r);                                                  \
+        return value_##P(far ? P##_##op##_patch(in[0].as.P, in[1].as.P) : r);                      \
     }
-#define COMPOSITES(P, T, F, L)                                                                     \
+#define OTHER_FUNCTIONS(P, T, F)                                                                   \
     static value P##_number_sqrt(const value *in, const op_attrs *attrs) {                         \
         (void)attrs;                                                                               \
         return value_##P(sqrt##F(in[0].as.P));                                                     \
-    }                                                                                              \
-    static value P##_number_rsqrt(const value *in, const op_attrs *attrs) {                        \
-        (void)attrs;                                                                               \
-        return value_##P((T)1 / sqrt##F(in[0].as.P));                                              \
-    }                                                                                              \
-    static value P##_number_sigmoid(const value *in, const op_attrs *attrs) {                      \
-        (void)attrs;                                                                               \
-        T x = in[0].as.P, y = Sleef_finz_exp##L##1_u10purecfma(P##_minus_abs(x));                  \
-        return value_##P(P##_sigmoid_last(x, y));                                                  \
-    }                                                                                              \
-    static value P##_number_silu(const value *in, const op_attrs *attrs) {                         \
-        (void)attrs;                                                                               \
-        T x = in[0].as.P, y = Sleef_finz_exp##L##1_u10purecfma(P##_minus_abs(x));                  \
-        return value_##P(P##_silu_last(x, y));                                                     \
-    }                                                                                              \
-    static value P##_number_softplus(const value *in, const op_attrs *attrs) {                     \
-        (void)attrs;                                                                               \
-        T x = in[0].as.P, y = Sleef_finz_exp##L##1_u10purecfma(P##_minus_abs(x));                  \
-        return value_##P(P##_softplus_last(x, Sleef_finz_log1p##L##1_u10purecfma(y)));             \
-    }                                                                                              \
-    static value P##_number_gelu(const value *in, const op_attrs *attrs) {                         \
-        (void)attrs;                                                                               \
-        T x = in[0].as.P;                                                                          \
-        return value_##P(P##_gelu_last(x, Sleef_finz_erfc##L##1_u15purecfma(P##_gelu_first(x))));  \
     }                                                                                              \
     static value P##_number_digamma(const value *in, const op_attrs *attrs) {                      \
         (void)attrs;                                                                               \
@@ -142,10 +121,38 @@ static value number_where(const value *in, const op_attrs *attrs) {
 #define FUNCTION_NUMBERS(P, T, F, L)                                                               \
     PLAIN_FUNCTIONS(PLAIN, P, L)                                                                   \
     PATCHED_FUNCTIONS(PATCHED, P, L)                                                               \
-    BINARY_FUNCTIONS(TWO, P, L)                                                                    \
-    COMPOSITES(P, T, F, L)
+    BINARY_FUNCTIONS(TWO, P, T, L)                                                                 \
+    OTHER_FUNCTIONS(P, T, F)
 FUNCTION_NUMBERS(f32, float, f, f)
 FUNCTION_NUMBERS(f64, double, , d)
+PATCHED_F64(PATCHED, f64, d)
+
+static value f64_number_rsqrt(const value *in, const op_attrs *attrs) {
+    (void)attrs;
+    double scale = f64_rsqrt_scale(in[0].as.f64), x = in[0].as.f64 * scale;
+    return value_f64(f64_rsqrt_last(x, sqrt(x)) * sqrt(scale));
+}
+static value f64_number_gelu(const value *in, const op_attrs *attrs) {
+    (void)attrs;
+    return value_f64(special_gelu(in[0].as.f64));
+}
+static value f32_number_rsqrt(const value *in, const op_attrs *attrs) {
+    (void)attrs;
+    return value_f32((float)(1.0 / sqrt((double)in[0].as.f32)));
+}
+static value f32_number_gelu(const value *in, const op_attrs *attrs) {
+    (void)attrs;
+    double x = (double)in[0].as.f32;
+    return value_f32((float)f64_gelu_last(x, Sleef_finz_erfcd1_u15purecfma(f64_gelu_first(x))));
+}
+static value f32_number_erfc(const value *in, const op_attrs *attrs) {
+    (void)attrs;
+    return value_f32((float)Sleef_finz_erfcd1_u15purecfma((double)in[0].as.f32));
+}
+static value f32_number_lgamma(const value *in, const op_attrs *attrs) {
+    (void)attrs;
+    return value_f32((float)Sleef_finz_lgammad1_u10purecfma((double)in[0].as.f32));
+}
 
 /* ---- the table ---- */
 
@@ -158,6 +165,7 @@ FUNCTION_NUMBERS(f64, double, , d)
     ENTRY(cast, P, D)
 #define FLOAT_ENTRIES(P, D)                                                                        \
     FLOAT_UNARY_OPS(ENTRY, P, D)                                                                   \
+    LOGISTIC_OPS(ENTRY, P, D)                                                                      \
     NUMERIC_BINARY_OPS(ENTRY, P, D)                                                                \
     COMMON_ENTRIES(P, D)                                                                           \
     ENTRY(strong_mul, P, D)                                                                        \
@@ -168,10 +176,9 @@ FUNCTION_NUMBERS(f64, double, , d)
     BINARY_FUNCTIONS(FUNCTION_ENTRY, P, D)                                                         \
     ENTRY(sqrt, P, D)                                                                              \
     ENTRY(rsqrt, P, D)                                                                             \
-    ENTRY(sigmoid, P, D)                                                                           \
-    ENTRY(silu, P, D)                                                                              \
-    ENTRY(softplus, P, D)                                                                          \
     ENTRY(gelu, P, D)                                                                              \
+    ENTRY(lgamma, P, D)                                                                            \
+    ENTRY(erfc, P, D)                                                                              \
     ENTRY(digamma, P, D)                                                                           \
     ENTRY(polygamma, P, D)
 #define INTEGER_ENTRIES(P, D)                                                                      \

@@ -7,4 +7,5 @@
 #define S32
 #define W64 long double
 #define S64 l
+#define GELU64 special_gelu
 #include "kernels/libm.inc"

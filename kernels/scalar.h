@@ -205,37 +205,6 @@ CONVERT(b8, bool, i32, int32_t)
 CONVERT(b8, bool, i64, int64_t)
 #undef CONVERT
 
-/* What an exponential, a logarithm or an erfc is turned into. The function itself is called by
- * whoever uses these, on one element or on a block: FIRST gives its argument, LAST takes its result
- * y. */
-#define COMPOSITE_SCALARS(P, T, F, HALF_ROOT, HALF_ROOT_REST)                                      \
-    static inline T P##_minus_abs(T x) {                                                           \
-        return -fabs##F(x);                                                                        \
-    }                                                                                              \
-    static inline T P##_sigmoid_last(T x, T y) {                                                   \
-        return (x >= (T)0 ? (T)1 : y) / ((T)1 + y);                                                \
-    }                                                                                              \
-    static inline T P##_silu_last(T x, T y) {                                                      \
-        return x * P##_sigmoid_last(x, y);                                                         \
-    }                                                                                              \
-    static inline T P##_softplus_last(T x, T y) {                                                  \
-        return P##_relu(x) + y;                                                                    \
-    }                                                                                              \
-    static inline T P##_gelu_first(T x) {                                                          \
-        return x * -(T)HALF_ROOT;                                                                  \
-    }                                                                                              \
-    /* In its tail erfc magnifies the rounding of its argument z by 2 z^2; what was rounded away,  \
-     * rest, is put back to first order: erfc(z + rest) = erfc(z) (1 - 2 z rest). */               \
-    static inline T P##_gelu_last(T x, T y) {                                                      \
-        T z = P##_gelu_first(x);                                                                   \
-        T rest = __builtin_fma##F(x, -(T)HALF_ROOT, -z) - x * (T)HALF_ROOT_REST;                   \
-        T full = y - y * ((T)2 * z * rest);                                                        \
-        return (T)0.5 * x * (z > (T)0 && z < (T)1000 ? full : y);                                  \
-    }
-COMPOSITE_SCALARS(f32, float, f, 0.707106769084930419921875, 1.2101617485882343e-8)
-COMPOSITE_SCALARS(f64, double, , 0.70710678118654757274, -4.8336466567264567e-17)
-#undef COMPOSITE_SCALARS
-
 /* The lists: X(op, …) for each op, with the caller's further arguments passed through. */
 #define FLOAT_UNARY_OPS(X, ...)                                                                    \
     X(neg, __VA_ARGS__)                                                                            \

@@ -129,13 +129,13 @@ def programs(binary, folder):
 
 
 def messages(binary, bad):
-    for verb in ([], ["checkpoint"], ["ops"]):
+    for verb in ([], ["checkpoint"], ["ops"], ["accuracy"]):
         done = run(binary, *verb, "--help")
         check(f"{verb} --help", done.returncode == 0 and done.stdout.startswith("Examples:"), done.stdout[:80])
     bad = bad + [
         (2, []), (2, ["chekpoint"]), (2, ["checkpoint", "--polices", "all"]), (2, ["checkpoint", "--policies", "k=0"]),
         (2, ["checkpoint", "--n", "1,x"]), (2, ["checkpoint", "--k", "0"]), (2, ["checkpoint", "--json", "--csv"]),
-        (2, ["checkpoint", "--plot", "a.pdf"]), (2, ["ops", "--n", "3"]), (2, ["checkpoint", "--fn", "f"]),
+        (2, ["checkpoint", "--plot", "a.pdf"]), (2, ["ops", "--n", "3"]), (2, ["accuracy", "--csv"]), (2, ["checkpoint", "--fn", "f"]),
         (2, ["checkpoint", "--progress", "fancy"]),
     ]
     for code, args in bad:
@@ -146,6 +146,17 @@ def messages(binary, bad):
     check("no gnuplot", alone.returncode == 4 and "gnuplot-nox" in alone.stderr, alone.stderr)
     plain = run(binary, "checkpoint", "--n", "5", "--progress", "plain", "--runs", "1")
     check("progress", plain.returncode == 0 and "N = 5" in plain.stdout, plain.stderr)
+
+
+def accuracy(binary):
+    done = run(binary, "accuracy", "--samples", "2000", "--json")
+    check("accuracy: exit", done.returncode == 0, done.stdout + done.stderr)
+    rows = json.loads(done.stdout)["rows"]
+    check("accuracy: functions", {"exp", "lgamma", "gelu", "pow"} <= {r["function"] for r in rows}, rows)
+    for r in rows:
+        most = 4 if r["function"] in ("lgamma", "digamma") else 1
+        check(f"accuracy: {r['function']}", 0.4 < r["f32"] <= most and 0.4 < r["f64"] <= most
+              and r["f32_reference"] <= 0.51, r)
 
 
 def plots(binary, folder):
@@ -173,6 +184,7 @@ def main():
     parser.add_argument("--bin", default="build/kina-bench")
     binary = os.path.abspath(parser.parse_args().bin)
     formats(binary)
+    accuracy(binary)
     with tempfile.TemporaryDirectory() as folder:
         messages(binary, programs(binary, folder))
         skipped = plots(binary, folder)

@@ -76,7 +76,8 @@ class Documents:
         os.makedirs("build", exist_ok=True)  # where commands put what they make
         shown, commands = "", [line[2:] for line in text.splitlines() if line.startswith("$ ")]
         for command in commands:
-            actual = re.sub(r"(?:build/)?kina-interp(?=\s)", f"'{self.binary}'", command)
+            actual = re.sub(r"(?:build/)?(kina-interp|kina-bench)(?=\s)",
+                            lambda m: f"'{os.path.join(os.path.dirname(self.binary), m.group(1))}'", command)
             done = subprocess.run(["sh", "-c", actual], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, timeout=300)
             shown += f"$ {command}\n" + done.stdout.decode("utf-8", "replace")
