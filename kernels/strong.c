@@ -40,7 +40,7 @@ bool strong_matters(const op_call *call, int first) {
     if (call->attrs == NULL || !call->attrs->strong_zero) return false;
     for (int k = first; k < first + 2; k++) {
         array x = array_of(&call->in[k]);
-        if (!all_finite(&x)) return true;
+        if (dtype_floating(x.t) && !all_finite(&x)) return true;
     }
     return false;
 }

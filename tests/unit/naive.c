@@ -91,8 +91,15 @@ void total_add(total *t, cell x) {
     t->count++;
 }
 
-void total_add_product(total *t, cell x, cell y) {
-    total_add(t, (cell){.f = x.f * y.f, .i = (int64_t)((uint64_t)x.i * (uint64_t)y.i)});
+cell cell_product(const application *a, cell x, cell y) {
+    bool nothing =
+        a->attrs.strong_zero && (x.f == (quad)0 || y.f == (quad)0) && x.f * y.f != (quad)0;
+    return (cell){.f = nothing ? (quad)0 : x.f * y.f,
+                  .i = (int64_t)((uint64_t)x.i * (uint64_t)y.i)};
+}
+
+void total_add_product(const application *a, total *t, cell x, cell y) {
+    total_add(t, cell_product(a, x, y));
 }
 
 /* |error| <= gamma * size with gamma = n u / (1 - n u), n one more than the terms for the products

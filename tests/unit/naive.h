@@ -7,6 +7,7 @@
 #define KINA_TESTS_NAIVE_H
 
 #include "bench/exact.h"
+#include "runtime/context.h"
 #include "runtime/value.h"
 
 /* One application of an op: operands in any layout, and the type of its result. */
@@ -16,7 +17,7 @@ typedef struct application {
     int n;
     value in[4];
     op_type out;
-    bool reference; /* under reference numerics */
+    numerics how;
 } application;
 
 /* One element that the kernel should give: a float, or an integer or Bool. */
@@ -69,7 +70,9 @@ typedef struct total {
     int64_t count, whole;
 } total;
 void total_add(total *t, cell x);
-void total_add_product(total *t, cell x, cell y);
+/* Under strong_zero a factor 0 leaves nothing of the other, be it infinite. */
+void total_add_product(const application *a, total *t, cell x, cell y);
+cell cell_product(const application *a, cell x, cell y);
 /* The sum; off by rounding after every addition and product at most. */
 cell total_cell(const application *a, const total *t);
 

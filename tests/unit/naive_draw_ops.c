@@ -38,7 +38,7 @@ static bool draw_map(drawing *d, op_class class) {
     case CLASS_TERNARY_NUMERIC: break;
     default: return false;
     }
-    if (d->a.op == OP_polygamma) d->a.attrs.axis = (uint8_t)draw_between(d, 1, 3);
+    if (d->a.op == OP_polygamma) d->a.attrs.lo[0] = draw_between(d, 1, 3);
     draw_elementwise(d, all, op_table[d->a.op].arity);
     return true;
 }
@@ -79,6 +79,7 @@ static bool draw_fold(drawing *d, op_class class) {
     case CLASS_SCAN:
         draw_along(d, draw_any_float(d), 2);
         d->a.attrs.reversed = draw_one_in(d, 2);
+        d->a.attrs.strong_zero = draw_one_in(d, 3);
         return true;
     case CLASS_SHIFT:
         draw_along(d, draw_any_numeric(d), 1);
@@ -265,6 +266,7 @@ static dims_of draw_factors(drawing *d, int k, int64_t rows, int64_t inner, int6
 }
 
 static void draw_product(drawing *d, bool add) {
+    d->a.attrs.strong_zero = draw_one_in(d, 3);
     int64_t rows = draw_between(d, 0, 6), inner = draw_between(d, 0, 9),
             columns = draw_between(d, 0, 6);
     dims_of both[2];
@@ -329,7 +331,10 @@ static bool draw_windows(drawing *d, op_class class) {
             w = {2 + spatial, {0}}, y;
     op_attrs *attrs = &d->a.attrs;
     dtype t = draw_any_float(d);
-    if (d->palette == PALETTE_SPECIAL && !(pool && draw_one_in(d, 2))) d->palette = PALETTE_PLAIN;
+    /* Of the padding only the loops in order know that it is left out and no 0. */
+    attrs->strong_zero = !pool && draw_one_in(d, 3);
+    if (d->palette == PALETTE_SPECIAL && !attrs->strong_zero && !(pool && draw_one_in(d, 2)))
+        d->palette = PALETTE_PLAIN;
     w.dims[0] = groups * draw_between(d, 0, 2), w.dims[1] = x.dims[1] / groups;
     y = x;
     if (!pool) y.dims[1] = w.dims[0], attrs->lo[2] = groups;
@@ -371,7 +376,8 @@ static bool draw_windows(drawing *d, op_class class) {
 
 bool draw_application(drawing *d, op_id op) {
     op_class class = (op_class)op_table[op].class;
-    d->a = (application){.op = op, .reference = draw_one_in(d, 6)};
+    d->a = (application){.op = op,
+                         .how = draw_one_in(d, 3) ? (numerics)draw_below(d, 3) : NUMERICS_FAST};
     d->palette = (palette)draw_below(d, PALETTES);
     d->distinct = false;
     if (class == CLASS_CUSTOM) return false;

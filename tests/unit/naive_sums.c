@@ -274,7 +274,7 @@ cell naive_op_scan_linear(const application *a, const int64_t *at) {
     for (int64_t j = 0; j < count; j++) {
         own[a->attrs.axis] = a->attrs.reversed ? n - 1 - j : j;
         quad f = naive_cell(a, 0, own).f, b = naive_cell(a, 1, own).f;
-        quad product = j == 0 ? (quad)0 : f * r;
+        quad product = j == 0 ? (quad)0 : cell_product(a, (cell){.f = f}, (cell){.f = r}).f;
         slack = j == 0 ? (quad)0 : magnitude(f) * slack * ((quad)1 + (quad)4 * u);
         r = j == 0 ? b : product + b;
         if (j > 0) slack += u * (magnitude(product) + magnitude(r)) * (quad)2 + naive_least(a);
@@ -301,7 +301,7 @@ static void add_products(const application *a, int k, const int64_t *at, total *
     if (y >= 2) column[y - 1] = *rest;
     for (int64_t i = 0; i < naive_dim(a, k, x - 1); i++) {
         row[x - 1] = column[y >= 2 ? y - 2 : 0] = i;
-        total_add_product(t, naive_cell(a, k, row), naive_cell(a, k + 1, column));
+        total_add_product(a, t, naive_cell(a, k, row), naive_cell(a, k + 1, column));
     }
 }
 
@@ -360,7 +360,7 @@ static void add_meetings(const application *a, const convolution *v, const int64
                   (fixed_y == NULL || y[i] == fixed_y[i]);
         if (!met) continue;
         const int64_t *first = fixed_x == NULL ? x : y, *second = fixed_w == NULL ? w : y;
-        total_add_product(t, naive_cell(a, 0, first), naive_cell(a, 1, second));
+        total_add_product(a, t, naive_cell(a, 0, first), naive_cell(a, 1, second));
     } while (naive_next(rank, dims, all));
 }
 

@@ -1,5 +1,5 @@
 /* Every op in random applications, against naive.h: shapes of 0 to 8 axes, sizes of 0 and 1,
- * broadcast, strided and turned operands, every dtype, special values, both numerics, one thread
+ * broadcast, strided and turned operands, every dtype, special values, all numerics, one thread
  * and two, spent operands. */
 #include <check.h>
 #include <float.h>
@@ -45,9 +45,10 @@ static bool agrees(const application *a, const void *p, const cell *want) {
 
 /* ---- one application ---- */
 
+static const char *const numerics_names[] = {"", " (reference)", " (compiled)"};
+
 static void describe(const application *a, char *out, size_t room) {
-    size_t used = (size_t)snprintf(out, room, "%s%s", op_table[a->op].name,
-                                   a->reference ? " (reference)" : "");
+    size_t used = (size_t)snprintf(out, room, "%s%s", op_table[a->op].name, numerics_names[a->how]);
     for (int k = 0; k < a->n && used < room; k++) {
         char shape[80];
         shape_print(shape, sizeof shape, value_rank(&a->in[k]), value_dims(&a->in[k]));
@@ -111,7 +112,7 @@ static void check_application(kernel_fixture *f, application *a, int number) {
         want[i] = naive_table[a->op](a, at);
     uint8_t spent = kernel_random(f) % 3 == 0 ? (uint8_t)(kernel_random(f) % 16) : 0;
     for (int k = 0; k < a->n; k++) kept[k] = copied(f, &a->in[k]);
-    f->c.numerics = a->reference ? NUMERICS_REFERENCE : NUMERICS_FAST;
+    f->c.numerics = a->how;
     f->c.threads = number % 2 + 1;
     op_call call = {
         .op = a->op, .n = (uint8_t)a->n, .spent = spent, .attrs = &a->attrs, .in = a->in};
