@@ -31,8 +31,14 @@ struct builder {
     term (*op)(builder *b, op_id op, const op_attrs *attrs, int n, const term *in);
     /* A literal of dtype t. */
     term (*number)(builder *b, dtype t, double x);
-    /* The number of entries of `of` along the axes of the mask, as a number of the floating dtype t. */
+    /* The number of entries of `of` along the axes of the mask, as a number of dtype t. */
     term (*count)(builder *b, const op_type *of, uint8_t axes, dtype t);
+    /* Sizes: op is OP_add, OP_sub or OP_mul. A builder that writes may have sizes that are not known; these
+     * are negative. */
+    int64_t (*size)(builder *b, op_id op, int64_t x, int64_t y);
+    /* The integer that a term is, where it is known; and as a size, known or not. */
+    bool (*known)(builder *b, term t, int64_t *x);
+    int64_t (*size_of)(builder *b, term t);
     /* Adds t to operand k's adjoint: written when absent, else added. t has the operand's shape. */
     void (*contribute)(builder *b, int k, term t);
     /* The same by an op whose first operand is the accumulator: matmul_add, slice_add, scatter_add,

@@ -68,9 +68,27 @@ static void need_size(void *self, const witness *w) {
     t->from[t->symbols++] = w->symbol;
 }
 
+enum { SYMBOLS_MOST = 64 };
+
+/* The sizes of a variable's type, in which its own derivative may be written. What is not used is pruned. */
+static void need_type(carrying *t, var v) {
+    const op_type *type = graph_type(t->g, v);
+    const dim_algebra *a = t->g->algebra;
+    int64_t symbols[SYMBOLS_MOST];
+    for (int i = 0; i < type->rank; i++) {
+        int count = type->dims[i] < 0 ? a->symbols(a->self, type->dims[i], symbols, SYMBOLS_MOST) : 0;
+        for (int k = 0; k < count; k++) {
+            const witness *w = graph_witness_of(t->g, symbols[k]);
+            if (w != NULL && w->name == NULL) need_size(t, w);
+        }
+    }
+}
+
 static void find_needs(carrying *t, const region *r) {
+    for (int i = 0; i < r->param_count; i++) need_type(t, r->params[i]);
     for (int i = 0; i < r->count; i++) {
         const node *n = r->nodes[i];
+        for (int k = 0; k < n->m; k++) need_type(t, n->out[k]);
         for (int k = 0; k < n->n; k++) {
             if (hidden(t, n->in[k])) need(t, n->in[k]);
         }
@@ -189,9 +207,19 @@ static var shown(carrying *t, var v) {
     return hidden(t, v) && literal(t, v) ? literal_again(t, v) : v;
 }
 
+static void replace_sizes(carrying *t, var v) {
+    op_type *type = &graph_at(t->g, v)->type;
+    const dim_algebra *a = t->g->algebra;
+    for (int i = 0; i < type->rank; i++) {
+        type->dims[i] = a->substitute(a->self, type->dims[i], t->symbols, t->from, t->to);
+    }
+}
+
 static void replace(carrying *t, region *r) {
+    for (int i = 0; i < r->param_count; i++) replace_sizes(t, r->params[i]);
     for (int i = r->count - 1; i >= 0 && !t->g->failed; i--) {
         node *n = r->nodes[i];
+        for (int k = 0; k < n->m; k++) replace_sizes(t, n->out[k]);
         int before = r->count;
         for (int k = 0; k < n->n; k++) n->in[k] = shown(t, n->in[k]);
         node_substitute(t->g, n, t->symbols, t->from, t->to);
@@ -258,6 +286,7 @@ static void carry_over(graph *g, region *back, int side) {
                   .forward_node = back->forward->holder, .back_node = back->holder};
     back->forward = NULL;
     find_needs(&t, back);
+    for (int i = 0; i < t.count; i++) need_type(&t, t.saved[i]);
     measure_sizes(&t);
     if (graph_bad(g)) return;
     if (t.count == 0) {

@@ -84,6 +84,15 @@ void graph_witness(graph *g, int64_t symbol, const char *name, var v, int axis) 
     list[g->witness_count++] = (witness){.symbol = symbol, .name = name, .v = v, .axis = axis};
 }
 
+int64_t graph_size_of(graph *g, var v) {
+    for (int i = 0; i < g->witness_count; i++) {
+        if (g->witnesses[i].v == v && g->witnesses[i].axis < 0) return g->witnesses[i].symbol;
+    }
+    int64_t symbol = g->algebra->unknown(g->algebra->self);
+    graph_witness(g, symbol, NULL, v, -1);
+    return symbol;
+}
+
 void graph_note_dims(graph *g, var v) {
     if (v == VAR_NONE || graph_at(g, v)->tape != NULL) return;
     op_type type = *graph_type(g, v);
@@ -277,6 +286,17 @@ var graph_size(graph *g, region *r, int64_t dim, dtype t) {
     return out;
 }
 
+var graph_stop(graph *g, region *r, var v, span where) {
+    if (graph_bad(g) || v == VAR_NONE) return VAR_NONE;
+    op_type type = *graph_type(g, v);
+    node *made = node_new(g, r, NODE_STOP, 1, &v, 1);
+    var out = graph_var_new(g, &type, NULL);
+    if (made == NULL) return VAR_NONE;
+    made->where = where;
+    node_out(g, r, made, 0, out);
+    return out;
+}
+
 /* ---- what a node reads ---- */
 
 static bool lo_is_dim(uint8_t class) { return class == CLASS_SLICE || class == CLASS_SLICE_ADD; }
@@ -292,16 +312,12 @@ static void each_witness(graph *g, int64_t dim, void (*visit)(void *self, const 
     }
 }
 
-/* How many entries a slice takes is not read where its bounds say it, or what is added to them. */
-static bool reads_dims(const node *n) {
-    return n->kind != NODE_OP || (op_table[n->op].class != CLASS_SLICE_ADD && n->hi == NULL);
-}
-
 void node_each_witness(graph *g, const node *n, void (*visit)(void *self, const witness *w), void *self) {
     if (n->attrs == NULL) return;
     int dims = n->kind == NODE_SIZE ? 1 : MAX_RANK;
     for (int i = 0; i < dims; i++) {
-        if (reads_dims(n)) each_witness(g, n->attrs->dims[i], visit, self);
+        bool bounded = n->hi != NULL; /* how many entries the slice takes, its bounds say */
+        if (!bounded) each_witness(g, n->attrs->dims[i], visit, self);
         if (n->kind == NODE_OP && lo_is_dim(op_table[n->op].class)) each_witness(g, n->attrs->lo[i], visit, self);
         if (n->hi != NULL) each_witness(g, n->hi[i], visit, self);
     }

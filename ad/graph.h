@@ -165,6 +165,8 @@ void node_out(graph *g, region *r, node *n, int i, var v);
 var graph_op(graph *g, region *r, op_id op, const op_attrs *attrs, int n, const var *in, span where);
 var graph_number(graph *g, region *r, value number);
 var graph_size(graph *g, region *r, int64_t dim, dtype t);
+/* v, through which no derivative passes. */
+var graph_stop(graph *g, region *r, var v, span where);
 void region_results(graph *g, region *r, int count, const var *results);
 void region_add_result(graph *g, region *r, var v);
 /* Where n stands in its region, and moving the region's last node to such a place. */
@@ -180,6 +182,8 @@ void node_add_read(graph *g, node *n, var v);
 void graph_add_carry(graph *g, node *n, var init, var in_condition, var in_body, var next, var out);
 /* What a symbol is; the first word on a symbol counts. */
 void graph_witness(graph *g, int64_t symbol, const char *name, var v, int axis);
+/* The size that an integer variable is: a symbol, of which it is the witness. */
+int64_t graph_size_of(graph *g, var v);
 /* Makes v the witness of the symbols that stand alone in its dims and have none yet. graph_op does it. */
 void graph_note_dims(graph *g, var v);
 /* The witness of a symbol, or NULL. */

@@ -100,6 +100,31 @@ static term perform_count(builder *b, const op_type *of, uint8_t axes, dtype t) 
     return perform_number(b, t, entries);
 }
 
+static int64_t perform_size(builder *b, op_id op, int64_t x, int64_t y) {
+    int64_t size;
+    bool over;
+    switch (op) {
+    case OP_add: over = __builtin_add_overflow(x, y, &size); break;
+    case OP_sub: over = __builtin_sub_overflow(x, y, &size); break;
+    default: over = __builtin_mul_overflow(x, y, &size); break;
+    }
+    if (!over) return size;
+    error_set(&b->c->err, ERROR_K0511, ((performer *)b)->where, "a dim is beyond 2^63");
+    (void)fail((performer *)b);
+    return 0;
+}
+
+static bool term_known(builder *b, term t, int64_t *x) {
+    if (t < 0) return false;
+    *x = value_as_int(&((performer *)b)->term[t].v);
+    return true;
+}
+
+static int64_t size_of_term(builder *b, term t) {
+    int64_t size = 0;
+    return term_known(b, t, &size) ? size : 0;
+}
+
 static void contribute(builder *b, int k, term t) {
     performer *p = (performer *)b;
     if (b->failed || t < 0) return;
@@ -128,6 +153,9 @@ void performer_init(performer *p, context *c) {
         .op = perform_op,
         .number = perform_number,
         .count = perform_count,
+        .size = perform_size,
+        .known = term_known,
+        .size_of = size_of_term,
         .contribute = contribute,
         .contribute_into = contribute_into,
         .type = term_type,

@@ -55,7 +55,7 @@ void vjp_concat(builder *b, const rule_site *s) {
     for (int k = 0; k < s->n && !b->failed; k++) {
         attrs.dims[axis] = s->sizes[k];
         if (s->wants[k]) b_contribute(b, k, b_perform(b, OP_slice, &attrs, 1, &s->d));
-        attrs.lo[axis] += s->sizes[k];
+        attrs.lo[axis] = b->size(b, OP_add, attrs.lo[axis], s->sizes[k]);
     }
 }
 

@@ -37,6 +37,27 @@ static term write_count(builder *b, const op_type *of, uint8_t axes, dtype t) {
     return written(w, graph_size(w->g, w->r, n, t));
 }
 
+static int64_t write_size(builder *b, op_id op, int64_t x, int64_t y) {
+    const dim_algebra *a = ((writer *)b)->g->algebra;
+    switch (op) {
+    case OP_add: return a->add(a->self, x, y);
+    case OP_sub: return a->sub(a->self, x, y);
+    default: return a->mul(a->self, x, y);
+    }
+}
+
+/* A literal. */
+static bool term_known(builder *b, term t, int64_t *x) {
+    const node *maker = t < 0 ? NULL : graph_at(((writer *)b)->g, t)->maker;
+    if (maker == NULL || maker->kind != NODE_NUMBER) return false;
+    *x = value_as_int(&maker->constant);
+    return true;
+}
+
+static int64_t size_of_term(builder *b, term t) {
+    return t < 0 ? 0 : graph_size_of(((writer *)b)->g, t);
+}
+
 static void contribute(builder *b, int k, term t) {
     writer *w = (writer *)b;
     if (!b->failed) w->sink(w->self, k, t);
@@ -63,6 +84,9 @@ void writer_init(writer *w, graph *g, region *r, span where) {
               .op = write_op,
               .number = write_number,
               .count = write_count,
+              .size = write_size,
+              .known = term_known,
+              .size_of = size_of_term,
               .contribute = contribute,
               .contribute_into = contribute_into,
               .type = term_type,

@@ -1,4 +1,4 @@
-/* Types of the builtins that a run makes of several ops (eval_composite.c). */
+/* Types of the builtins that a run makes of several ops (composite.c). */
 #include <stdio.h>
 #include <string.h>
 

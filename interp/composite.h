@@ -1,33 +1,38 @@
-/* Builtins made of several ops while a program runs. Internal to eval_composite.c and its neighbours.
+/* Builtins made of several ops. They are written against ad/builder.h, as rules are: the evaluator has a builder
+ * that performs their ops at the handlers that are there (eval_composite.c), staging one that writes them down
+ * (stage_composite.c), so that their derivatives are those of the ops.
  *
- * They are written against ad/builder.h, as rules are, and perform their ops at the handlers that are
- * there, so that their derivatives are those of the ops. */
+ * Which ops there are, the text decides and no size that only the run knows. */
 #ifndef KINA_COMPOSITE_H
 #define KINA_COMPOSITE_H
 
-#include "ad/performer.h"
 #include "ad/rules.h"
-#include "interp/eval.h"
+#include "interp/code.h"
+#include "interp/einsum.h"
 
-typedef struct composite {
-    performer p;                /* first: its builder is the composite's */
-    term (*perform)(builder *b, op_id op, const op_attrs *attrs, int n, const term *in);
-    evaluator *ev;
+typedef struct composite composite;
+struct composite {
+    builder *b;
     const code *n;
     const op_attrs *attrs;      /* what the text fixes */
     int count;                  /* operands */
     term in[2];                 /* the first two of them */
-    const int64_t *size;        /* the sizes, evaluated; not negative */
+    const int64_t *size;        /* the sizes; not negative where they are known */
     int sizes;
-} composite;
+    term (*stopped)(composite *m, term t);  /* a term like t that passes no derivative */
+};
 
-static inline builder *composite_builder(composite *m) { return &m->p.b; }
-/* Readies a composite without operands: its ops go to the handlers where an operand is active. */
-void composite_open(composite *m, evaluator *ev, const code *n);
-/* A term like t that passes no derivative. */
-term composite_stopped(composite *m, term t);
+/* A composite without operands and sizes. */
+composite composite_of(builder *b, const code *n, term (*stopped)(composite *m, term t));
+/* How many results a composite has: the items of a tuple where there are several. */
+int composite_results(const code *n);
+/* The results; false after a failure. einsum apart. */
+bool composite_make(composite *m, term *out) MUST_CHECK;
 
-/* ---- eval_rearrange.c ---- */
+/* The product of the sizes [from, to). */
+int64_t composite_product(builder *b, const int64_t *shape, int from, int to);
+
+/* ---- composite_rearrange.c ---- */
 term composite_flip(composite *m);
 term composite_roll(composite *m);
 term composite_tile(composite *m);
@@ -36,11 +41,16 @@ term composite_pad(composite *m);
 term composite_diagonal(builder *b, term x);
 term composite_diag(composite *m);
 term composite_trace(composite *m);
-/* The parts as a tuple; out of as many terms as a program likes. */
-bool composite_split(evaluator *ev, const code *n, const value *x, const int64_t *size,
-                     value *out) MUST_CHECK;
+bool composite_split(composite *m, term *out) MUST_CHECK;
 
-/* ---- eval_einsum.c ---- */
-bool composite_einsum(evaluator *ev, const code *n, const value *in, value *out) MUST_CHECK;
+/* ---- composite_einsum.c ---- */
+/* A term and the index of each of its axes. */
+typedef struct indexed {
+    term t;
+    einsum_operand x;
+} indexed;
+
+/* Takes operand k into what is made of those before it; after the last, that is the result. */
+indexed composite_einsum_take(builder *b, const einsum_plan *plan, int k, indexed so_far, term next);
 
 #endif

@@ -1,6 +1,6 @@
 /* An einsum equation once it is understood: which index each axis of each operand has, and in which
  * order the result has them. Made by the checker (check_einsum.c), followed by the evaluator
- * (eval_einsum.c). */
+ * (composite_einsum.c). */
 #ifndef KINA_EINSUM_H
 #define KINA_EINSUM_H
 

@@ -1,9 +1,15 @@
-/* Builtins made of several ops: the evaluation of operands and sizes, and those on numbers. */
+/* Builtins made of several ops, performed: their operands and sizes are evaluated, and each op goes to the handlers
+ * that are there. */
+#include "ad/performer.h"
 #include "interp/composite.h"
+#include "interp/eval.h"
 
-#include "runtime/door.h"
+/* ---- the builder ---- */
 
-/* ---- ops ---- */
+typedef struct composite_performer {
+    performer p;                /* first: its builder is the composite's */
+    term (*perform)(builder *b, op_id op, const op_attrs *attrs, int n, const term *in);
+} composite_performer;
 
 /* Passive ops concern no handler and go straight to the bottom, as through the door. */
 static term perform_where_active(builder *b, op_id op, const op_attrs *attrs, int n,
@@ -15,141 +21,104 @@ static term perform_where_active(builder *b, op_id op, const op_attrs *attrs, in
         if (in[k] >= 0) active |= performer_value(p, in[k])->index;
     p->at = b->c->top;
     while (active == 0 && p->at->outer != NULL) p->at = p->at->outer;
-    return ((composite *)b)->perform(b, op, attrs, n, in);
+    return ((composite_performer *)b)->perform(b, op, attrs, n, in);
 }
 
-void composite_open(composite *m, evaluator *ev, const code *n) {
-    performer_init(&m->p, ev->c);
-    m->perform = m->p.b.op;
-    m->p.b.op = perform_where_active;
-    m->p.where = n->where;
-    m->ev = ev;
-    m->n = n;
-    m->attrs = &n->u.composite.use->attrs;
-    m->count = 0;
-    m->size = NULL;
-    m->sizes = 0;
+static void performer_open(composite_performer *c, evaluator *ev, const code *n) {
+    performer_init(&c->p, ev->c);
+    c->perform = c->p.b.op;
+    c->p.b.op = perform_where_active;
+    c->p.where = n->where;
 }
 
-term composite_stopped(composite *m, term t) {
-    builder *b = composite_builder(m);
-    if (!b_alive(b, 1, &t)) return TERM_NONE;
-    value v = *performer_value(&m->p, t);
+static term stopped(composite *m, term t) {
+    performer *p = (performer *)m->b;
+    if (!b_alive(m->b, 1, &t)) return TERM_NONE;
+    value v = *performer_value(p, t);
     v.index = 0;
-    return performer_add(&m->p, &v, b->ones(b, t));
+    return performer_add(p, &v, m->b->ones(m->b, t));
 }
 
-/* ---- var, std, norm ---- */
+/* ---- einsum ---- */
 
-static term mean(composite *m, term x) {
-    op_attrs attrs = {.axes = m->attrs->axes, .keepdims = true};
-    return b_perform(composite_builder(m), OP_mean, &attrs, 1, &x);
-}
-
-/* The distances to the mean. The mean is corrected by that of the distances to it, so that equal
- * values have a distance of exactly 0. */
-static term centered(composite *m) {
-    builder *b = composite_builder(m);
-    term x = m->in[0], first = mean(m, composite_stopped(m, x));
-    return b_sub(b, x, b_add(b, first, mean(m, b_sub(b, x, first))));
-}
-
-static term variance(composite *m) {
-    builder *b = composite_builder(m);
-    op_attrs attrs = {.axes = m->attrs->axes, .keepdims = m->attrs->keepdims};
-    term squares = b_unary(b, OP_square, centered(m));
-    int64_t ddof = m->attrs->lo[0], n = 1;
-    if (ddof == 0) return b_perform(b, OP_mean, &attrs, 1, &squares);
-    if (!b_alive(b, 1, &squares)) return TERM_NONE;
-    const op_type *t = b->type(b, squares);
-    for (int i = 0; i < t->rank; i++) n *= ((attrs.axes >> i) & 1) != 0 ? t->dims[i] : 1;
-    double over = n > ddof ? (double)(n - ddof) : 0.0;
-    return b_div(b, b_sum(b, squares, attrs.axes, attrs.keepdims), b_number(b, squares, over));
-}
-
-/* A square root whose derivatives of every order are 0 at 0: the argument is guarded there. */
-static term root(builder *b, term x) {
-    term zero = b_binary(b, OP_eq, x, b_number(b, x, 0.0));
-    term safe = b_where(b, zero, b_number(b, x, 1.0), x);
-    return b_where(b, zero, b_number(b, x, 0.0), b_unary(b, OP_sqrt, safe));
-}
-
-static term norm(composite *m) {
-    builder *b = composite_builder(m);
-    term squares = b_unary(b, OP_square, m->in[0]);
-    return root(b, b_sum(b, squares, m->attrs->axes, m->attrs->keepdims));
-}
-
-/* ---- sort, cummax, top_k ---- */
-
-/* The entries at the places that an order gives. */
-static term at_places(composite *m, op_id order) {
-    builder *b = composite_builder(m);
-    op_attrs along = {.axis = m->attrs->axis};
-    term at = b_perform(b, order, &along, 1, m->in);
-    return b_perform(b, OP_take_along_axis, &along, 2, (term[]){m->in[0], at});
-}
-
-/* The values and the places of the k largest. */
-static bool top_k(composite *m, value *out) {
-    builder *b = composite_builder(m);
-    op_attrs attrs = {.axis = m->attrs->axis, .dims = {m->size[0]}};
-    if (!b_alive(b, 1, m->in)) return false;
-    int64_t n = b->type(b, m->in[0])->dims[attrs.axis];
-    if (m->size[0] > n)
-        return error_set(&b->c->err, ERROR_K0511, m->p.where,
-                         "top_k: k is %lld, and the last axis has size %lld", (long long)m->size[0],
-                         (long long)n);
-    term at = b_perform(b, OP_arg_top_k, &attrs, 1, m->in);
-    op_attrs along = {.axis = attrs.axis};
-    term values = b_perform(b, OP_take_along_axis, &along, 2, (term[]){m->in[0], at});
-    if (!b_alive(b, 1, &values)) return false;
-    value both[2] = {value_retain(*performer_value(&m->p, values)),
-                     value_retain(*performer_value(&m->p, at))};
-    return eval_pack(m->ev, both, 2, out);
-}
-
-/* ---- evaluation ---- */
-
-static term one_result(composite *m) {
-    switch (m->n->u.composite.use->builtin) {
-    case BUILTIN_var: return variance(m);
-    case BUILTIN_std: return root(composite_builder(m), variance(m));
-    case BUILTIN_norm: return norm(m);
-    case BUILTIN_sort: return at_places(m, OP_argsort);
-    case BUILTIN_cummax: return at_places(m, OP_arg_cummax);
-    case BUILTIN_flip: return composite_flip(m);
-    case BUILTIN_roll: return composite_roll(m);
-    case BUILTIN_tile: return composite_tile(m);
-    case BUILTIN_pad: return composite_pad(m);
-    case BUILTIN_diag: return composite_diag(m);
-    case BUILTIN_trace: return composite_trace(m);
-    default: return TERM_NONE;
+/* An index has one size, whatever the checker could not see. */
+static bool sizes_agree(context *c, const code *n, const einsum_plan *plan, const value *in) {
+    int64_t size[EINSUM_INDICES];
+    int holder[EINSUM_INDICES];
+    char room[4];
+    for (int i = 0; i < EINSUM_INDICES; i++) size[i] = -1;
+    for (int k = 0; k < plan->count; k++) {
+        const einsum_operand *x = &plan->operand[k];
+        for (int i = 0; i < x->rank; i++) {
+            int index = x->index[i];
+            int64_t dim = value_dims(&in[k])[i];
+            if (((x->stretched >> i) & 1) != 0) continue;
+            if (size[index] >= 0 && size[index] != dim)
+                return error_set(&c->err, ERROR_K0502, n->where,
+                                 "einsum: the index `%s` is %lld in operand %d and %lld in "
+                                 "operand %d",
+                                 einsum_index_name(plan, index, room), (long long)size[index],
+                                 holder[index] + 1, (long long)dim, k + 1);
+            size[index] = dim;
+            holder[index] = k;
+        }
     }
+    return true;
+}
+
+/* What is made of the operands so far is all that lives from one to the next. */
+static bool eval_einsum(evaluator *ev, const code *n, const value *in, value *out) {
+    const einsum_plan *plan = n->u.composite.use->einsum;
+    value made = value_none();
+    indexed so_far = {0};
+    uint8_t ones = 0;
+    bool ok = sizes_agree(ev->c, n, plan, in);
+    for (int k = 0; ok && k < plan->count; k++) {
+        composite_performer c;
+        performer_open(&c, ev, n);
+        if (k > 0) so_far.t = performer_add(&c.p, &made, ones);
+        term next = performer_add(&c.p, &in[k], n->u.composite.ones[k]);
+        so_far = composite_einsum_take(&c.p.b, plan, k, so_far, next);
+        ok = b_alive(&c.p.b, 1, &so_far.t);
+        value latest = ok ? value_retain(*performer_value(&c.p, so_far.t)) : value_none();
+        if (ok) ones = c.p.b.ones(&c.p.b, so_far.t);
+        performer_clear(&c.p);
+        value_release(ev->c, made);
+        made = latest;
+    }
+    *out = made;
+    return ok;
+}
+
+/* ---- all others ---- */
+
+static bool perform_terms(evaluator *ev, const code *n, const value *in, const int64_t *size, int count,
+                          term *made, value *out) {
+    composite_performer c;
+    performer_open(&c, ev, n);
+    composite m = composite_of(&c.p.b, n, stopped);
+    m.count = n->u.composite.count;
+    m.size = size;
+    m.sizes = n->u.composite.use->sizes;
+    for (int k = 0; k < m.count && k < (int)COUNT_OF(m.in); k++)
+        m.in[k] = performer_add(&c.p, &in[k], n->u.composite.ones[k]);
+    bool ok = composite_make(&m, made);
+    for (int i = 0; ok && i < count; i++) out[i] = value_retain(*performer_value(&c.p, made[i]));
+    performer_clear(&c.p);
+    return ok;
 }
 
 /* The composite's result, the operands being evaluated (borrowed). */
 static bool perform_with(evaluator *ev, const code *n, const value *in, const int64_t *size,
                          value *out) {
-    composite m;
-    if (n->u.composite.use->builtin == BUILTIN_split)
-        return composite_split(ev, n, &in[0], size, out);
-    if (n->u.composite.use->builtin == BUILTIN_einsum) return composite_einsum(ev, n, in, out);
-    composite_open(&m, ev, n);
-    m.count = n->u.composite.count;
-    m.size = size;
-    m.sizes = n->u.composite.use->sizes;
-    for (int k = 0; k < m.count && k < (int)COUNT_OF(m.in); k++)
-        m.in[k] = performer_add(&m.p, &in[k], n->u.composite.ones[k]);
-    bool ok;
-    if (n->u.composite.use->builtin == BUILTIN_top_k) {
-        ok = top_k(&m, out);
-    } else {
-        term made = one_result(&m);
-        ok = b_alive(composite_builder(&m), 1, &made);
-        if (ok) *out = value_retain(*performer_value(&m.p, made));
-    }
-    performer_clear(&m.p);
+    if (n->u.composite.use->builtin == BUILTIN_einsum) return eval_einsum(ev, n, in, out);
+    int count = composite_results(n);
+    size_t bytes = (sizeof(value) + sizeof(term)) * (size_t)count;
+    value *made = take(ev->c, bytes);
+    if (made == NULL) return false;
+    bool ok = perform_terms(ev, n, in, size, count, (term *)(made + count), made) &&
+              eval_pack(ev, made, count, out);
+    give_back(ev->c, made, bytes);
     return ok;
 }
 

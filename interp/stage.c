@@ -93,17 +93,6 @@ static staged stage_project(stager *s, staged *frame, const code *n) {
 
 /* ---- sizes ---- */
 
-int64_t stage_dim_of(stager *s, var v) {
-    graph *g = s->g;
-    if (v == VAR_NONE) return 0;
-    for (int i = 0; i < g->witness_count; i++) {
-        if (g->witnesses[i].v == v && g->witnesses[i].axis < 0) return g->witnesses[i].symbol;
-    }
-    int64_t dim = g->algebra->unknown(g->algebra->self);
-    graph_witness(g, dim, NULL, v, -1);
-    return dim;
-}
-
 /* Of written integers and dims alone: a name that holds a number says as little to the checker. */
 int64_t stage_dim(stager *s, staged *frame, const code *n) {
     const dim_algebra *a = s->g->algebra;
@@ -113,7 +102,9 @@ int64_t stage_dim(stager *s, staged *frame, const code *n) {
     }
     if (n->kind == CODE_DIM) return frame[n->u.slot].dim;
     staged x = stage(s, frame, n);
-    return x.kind == STAGED_SIZE ? x.dim : stage_dim_of(s, stage_operand(s, &x, n->where));
+    if (x.kind == STAGED_SIZE) return x.dim;
+    var v = stage_operand(s, &x, n->where);
+    return v == VAR_NONE ? 0 : graph_size_of(s->g, v);
 }
 
 static staged stage_extent(stager *s, staged *frame, const code *n) {
@@ -191,12 +182,7 @@ static staged stage_checked(stager *s, staged *frame, const code *n) {
 static staged stage_stop(stager *s, staged *frame, const code *n) {
     staged x = stage(s, frame, n->u.size.a);
     if (x.kind != STAGED_VAR || graph_bad(s->g) || !graph_floating(s->g, x.v)) return x;
-    node *made = node_new(s->g, s->r, NODE_STOP, 1, &x.v, 1);
-    var out = stage_fresh_like(s, x.v);
-    if (made == NULL) return staged_none();
-    made->where = n->where;
-    node_out(s->g, s->r, made, 0, out);
-    return staged_var(out);
+    return staged_var(graph_stop(s->g, s->r, x.v, n->where));
 }
 
 /* ---- the walk ---- */

@@ -92,8 +92,6 @@ bool stage_many(stager *s, staged *frame, const code *n, int count, staged *out)
 var stage_var(stager *s, staged *frame, const code *n);
 /* An integer expression as a dim: what is known of it, else a symbol whose witness is its variable. */
 int64_t stage_dim(stager *s, staged *frame, const code *n);
-/* The dim that an integer variable is. */
-int64_t stage_dim_of(stager *s, var v);
 /* Binds the dim names of a check to the sizes of x. */
 void stage_bind_dims(stager *s, staged *frame, const shape_check *check, const staged *x);
 

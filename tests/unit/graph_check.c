@@ -185,7 +185,8 @@ static int64_t size_of(running *x, int64_t dim) {
 /* How many entries lie between the bounds of a slice, or what is added to one has. */
 static void count_entries(running *x, const node *n, op_attrs *attrs) {
     const value *y = &x->now[n->in[n->n - 1]];
-    for (int i = 0, axis = 0; i < attrs->rank; i++) {
+    int rank = value_rank(&x->now[n->in[0]]);
+    for (int i = 0, axis = 0; i < rank; i++) {
         bool drops = ((attrs->drop >> i) & 1) != 0;
         if (n->op == OP_slice_add) {
             attrs->dims[i] = drops ? 1 : value_dims(y)[axis++];

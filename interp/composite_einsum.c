@@ -2,13 +2,6 @@
  * indices that nothing else needs are summed; a pair is a matrix product where it has indices to
  * sum over, else an elementwise product. */
 #include "interp/composite.h"
-#include "interp/einsum.h"
-
-/* A term and the index of each of its axes. */
-typedef struct indexed {
-    term t;
-    einsum_operand x;
-} indexed;
 
 /* ---- one operand ---- */
 
@@ -127,8 +120,10 @@ static term as_matrices(builder *b, indexed *a, const uint8_t *order, const int 
     reorder(b, a, order);
     if (!b_alive(b, 1, &a->t)) return TERM_NONE;
     const op_type *t = b->type(b, a->t);
-    for (int g = 0, axis = 0; g < 3; g++)
-        for (int i = 0; i < group[g]; i++) shape[g] *= t->dims[axis++];
+    for (int g = 0, axis = 0; g < 3; g++) {
+        shape[g] = composite_product(b, t->dims, axis, axis + group[g]);
+        axis += group[g];
+    }
     int batched = group[0] > 0;
     return reshape(b, a->t, 2 + batched, shape + !batched, 0);
 }
@@ -176,72 +171,23 @@ static uint64_t needed_from(const einsum_plan *plan, int k) {
     return bits;
 }
 
-/* Takes operand k into what is made of those before it. */
-static indexed take_in(composite *m, const einsum_plan *plan, int k, indexed so_far, term next) {
-    builder *b = composite_builder(m);
+indexed composite_einsum_take(builder *b, const einsum_plan *plan, int k, indexed so_far, term next) {
     indexed y = {next, plan->operand[k]};
     uint64_t needed = needed_from(plan, k + 1);
     squeeze_stretched(b, &y);
     take_diagonals(b, &y);
     if (k == 0) {
         sum_others(b, &y, needed);
-        return y;
+        so_far = y;
+    } else {
+        sum_others(b, &so_far, needed | einsum_bits(&y.x));
+        sum_others(b, &y, needed | einsum_bits(&so_far.x));
+        bool sums = (einsum_bits(&so_far.x) & einsum_bits(&y.x) & ~needed) != 0;
+        if (sums)
+            contract(b, &so_far, &y, needed);
+        else
+            multiply(b, &so_far, &y);
     }
-    sum_others(b, &so_far, needed | einsum_bits(&y.x));
-    sum_others(b, &y, needed | einsum_bits(&so_far.x));
-    if ((einsum_bits(&so_far.x) & einsum_bits(&y.x) & ~needed) == 0)
-        multiply(b, &so_far, &y);
-    else
-        contract(b, &so_far, &y, needed);
+    if (k + 1 == plan->count) reorder(b, &so_far, plan->out.index);
     return so_far;
-}
-
-/* An index has one size, whatever the checker could not see. */
-static bool sizes_agree(context *c, const code *n, const einsum_plan *plan, const value *in) {
-    int64_t size[EINSUM_INDICES];
-    int holder[EINSUM_INDICES];
-    char room[4];
-    for (int i = 0; i < EINSUM_INDICES; i++) size[i] = -1;
-    for (int k = 0; k < plan->count; k++) {
-        const einsum_operand *x = &plan->operand[k];
-        for (int i = 0; i < x->rank; i++) {
-            int index = x->index[i];
-            int64_t dim = value_dims(&in[k])[i];
-            if (((x->stretched >> i) & 1) != 0) continue;
-            if (size[index] >= 0 && size[index] != dim)
-                return error_set(&c->err, ERROR_K0502, n->where,
-                                 "einsum: the index `%s` is %lld in operand %d and %lld in "
-                                 "operand %d",
-                                 einsum_index_name(plan, index, room), (long long)size[index],
-                                 holder[index] + 1, (long long)dim, k + 1);
-            size[index] = dim;
-            holder[index] = k;
-        }
-    }
-    return true;
-}
-
-bool composite_einsum(evaluator *ev, const code *n, const value *in, value *out) {
-    const einsum_plan *plan = n->u.composite.use->einsum;
-    value made = value_none();
-    indexed so_far = {0};
-    uint8_t ones = 0;
-    bool ok = sizes_agree(ev->c, n, plan, in);
-    for (int k = 0; ok && k < plan->count; k++) {
-        composite m;
-        composite_open(&m, ev, n);
-        builder *b = composite_builder(&m);
-        if (k > 0) so_far.t = performer_add(&m.p, &made, ones);
-        term next = performer_add(&m.p, &in[k], n->u.composite.ones[k]);
-        so_far = take_in(&m, plan, k, so_far, next);
-        if (k + 1 == plan->count) reorder(b, &so_far, plan->out.index);
-        ok = b_alive(b, 1, &so_far.t);
-        value latest = ok ? value_retain(*performer_value(&m.p, so_far.t)) : value_none();
-        if (ok) ones = b->ones(b, so_far.t);
-        performer_clear(&m.p);
-        value_release(ev->c, made);
-        made = latest;
-    }
-    *out = made;
-    return ok;
 }

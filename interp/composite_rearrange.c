@@ -1,8 +1,6 @@
 /* Builtins made of several ops that move entries without computing on them. */
 #include "interp/composite.h"
 
-#include "runtime/door.h"
-
 /* ---- pieces ---- */
 
 /* All of x, as the attributes of a slice. */
@@ -34,36 +32,45 @@ static term reshape(builder *b, term x, int rank, const int64_t *shape, uint8_t 
     return b_perform(b, OP_reshape, &attrs, 1, &x);
 }
 
-static int64_t product(const int64_t *shape, int from, int to) {
-    int64_t n = 1;
-    for (int i = from; i < to; i++) n *= shape[i];
-    return n;
+/* A size that the text gives as a number, to leave out what does nothing. */
+static bool written(const composite *m, int i, int64_t size) {
+    return m->n->u.composite.size[i]->kind == CODE_CONSTANT && m->size[i] == size;
 }
 
 /* ---- flip, roll ---- */
 
 term composite_flip(composite *m) {
-    builder *b = composite_builder(m);
+    builder *b = m->b;
     if (!b_alive(b, 1, m->in)) return TERM_NONE;
     op_attrs attrs = whole(b->type(b, m->in[0]));
     for (int i = 0; i < attrs.rank; i++) {
         if (((m->attrs->axes >> i) & 1) == 0 || attrs.dims[i] == 0) continue;
-        attrs.lo[i] = attrs.dims[i] - 1;
+        attrs.lo[i] = b->size(b, OP_sub, attrs.dims[i], 1);
         attrs.step[i] = -1;
     }
     return slice(b, &attrs, m->in[0]);
 }
 
+/* How far the entries move to the back, less than n of them. */
+static int64_t forward_shift(builder *b, term shift, int64_t n) {
+    int64_t by;
+    if (b->known(b, shift, &by) && n >= 0) {
+        by = n == 0 ? 0 : by % n;
+        return by < 0 ? by + n : by;
+    }
+    const op_type line = {.rank = 1, .dims = {n}};
+    term size = b_binary(b, OP_maximum, b->count(b, &line, 1, DT_I64), b->number(b, DT_I64, 1.0));
+    if (b_alive(b, 1, &shift) && b->type(b, shift)->dtype != DT_I64) shift = b_cast(b, DT_I64, shift);
+    return b->size_of(b, b_binary(b, OP_mod, shift, size));
+}
+
 term composite_roll(composite *m) {
-    builder *b = composite_builder(m);
+    builder *b = m->b;
     if (!b_alive(b, 2, m->in)) return TERM_NONE;
     int axis = m->attrs->axis;
     int64_t n = b->type(b, m->in[0])->dims[axis];
-    if (n == 0) return m->in[0];
-    int64_t by = value_as_int(performer_value(&m->p, m->in[1])) % n;
-    if (by < 0) by += n;
-    if (by == 0) return m->in[0];
-    term parts[2] = {stretch(b, m->in[0], axis, n - by, by), stretch(b, m->in[0], axis, 0, n - by)};
+    int64_t by = forward_shift(b, m->in[1], n), rest = b->size(b, OP_sub, n, by);
+    term parts[2] = {stretch(b, m->in[0], axis, rest, by), stretch(b, m->in[0], axis, 0, rest)};
     return b_perform(b, OP_concat, &(op_attrs){.axis = (uint8_t)axis}, 2, parts);
 }
 
@@ -71,52 +78,55 @@ term composite_roll(composite *m) {
 
 /* x as [outer, entries of the axis and behind], each of the outer ones repeated. */
 static term repeat(composite *m, term x, int axis, int64_t rep, int64_t *shape, int rank) {
-    builder *b = composite_builder(m);
-    int64_t outer = product(shape, 0, axis), rest = product(shape, axis, rank);
+    builder *b = m->b;
+    int64_t outer = composite_product(b, shape, 0, axis), rest = composite_product(b, shape, axis, rank);
     x = reshape(b, x, 2, (int64_t[]){outer, rest}, 0);
     x = b_expand(b, x, 1);
     op_type to = {.rank = 3, .dims = {outer, rep, rest}};
     x = b_broadcast(b, x, &to, 0);
-    shape[axis] *= rep;
+    shape[axis] = b->size(b, OP_mul, shape[axis], rep);
     return reshape(b, x, rank, shape, m->n->u.composite.result_ones);
 }
 
+/* Where the sizes are known. */
 static bool tiles_fit(composite *m, const int64_t *shape, int rank, const int64_t *rep) {
     int64_t size = 1;
     bool fits = true;
     for (int i = 0; i < rank; i++)
-        if (shape[i] == 0 || rep[i] == 0) return true;
+        if (shape[i] <= 0 || rep[i] <= 0) return true;
     for (int i = 0; i < rank; i++) {
         fits = fits && !__builtin_mul_overflow(size, shape[i], &size);
         fits = fits && !__builtin_mul_overflow(size, rep[i], &size);
     }
     if (!fits)
-        error_set(&m->p.b.c->err, ERROR_K0511, m->p.where, "the result of tile would be too large");
+        error_set(&m->b->c->err, ERROR_K0511, m->n->where, "the result of tile would be too large");
     return fits;
 }
 
 term composite_tile(composite *m) {
-    builder *b = composite_builder(m);
+    builder *b = m->b;
     if (!b_alive(b, 1, m->in)) return TERM_NONE;
     op_type x = *b->type(b, m->in[0]);
     int rank = x.rank > m->sizes ? x.rank : m->sizes;
     int64_t shape[MAX_RANK] = {0}, rep[MAX_RANK] = {0};
+    bool once[MAX_RANK] = {0};
     for (int i = 0; i < rank && i < MAX_RANK; i++) {
         int axis = i - (rank - x.rank), at = i - (rank - m->sizes);
         shape[i] = axis < 0 ? 1 : x.dims[axis];
         rep[i] = at < 0 ? 1 : m->size[at];
+        once[i] = at < 0 || written(m, at, 1);
     }
     if (!tiles_fit(m, shape, rank, rep)) return TERM_NONE;
     term t = m->in[0];
     if (rank > x.rank) t = reshape(b, t, rank, shape, m->n->u.composite.result_ones);
     for (int i = MAX_RANK - 1; i >= 0; i--)
-        if (i < rank && rep[i] != 1) t = repeat(m, t, i, rep[i], shape, rank);
+        if (i < rank && !once[i]) t = repeat(m, t, i, rep[i], shape, rank);
     return t;
 }
 
 /* ---- pad ---- */
 
-/* `count` entries of the value along axis, else of x's shape; none where count is 0. */
+/* `count` entries of the value along axis, else of x's shape. */
 static term margin(builder *b, const op_type *x, int axis, int64_t count, term filler) {
     op_attrs attrs = {.rank = x->rank};
     for (int i = 0; i < x->rank; i++) attrs.dims[i] = i == axis ? count : x->dims[i];
@@ -124,24 +134,19 @@ static term margin(builder *b, const op_type *x, int axis, int64_t count, term f
 }
 
 term composite_pad(composite *m) {
-    builder *b = composite_builder(m);
+    builder *b = m->b;
     term t = m->in[0];
     term filler = m->count == 2 ? m->in[1] : b_number(b, t, 0.0);
     for (int i = 0; i < m->sizes / 2; i++) {
-        int64_t before = m->size[2 * i], after = m->size[2 * i + 1], size;
+        bool before = !written(m, 2 * i, 0), after = !written(m, 2 * i + 1, 0);
+        if (!before && !after) continue;
         if (!b_alive(b, 1, &t) || !b_alive(b, 1, &filler)) return TERM_NONE;
         op_type x = *b->type(b, t);
         term parts[3];
         int n = 0;
-        if (before == 0 && after == 0) continue;
-        if (__builtin_add_overflow(before, after, &size) ||
-            __builtin_add_overflow(size, x.dims[i], &size)) {
-            error_set(&b->c->err, ERROR_K0511, m->p.where, "the result of pad would be too large");
-            return TERM_NONE;
-        }
-        if (before > 0) parts[n++] = margin(b, &x, i, before, filler);
+        if (before) parts[n++] = margin(b, &x, i, m->size[2 * i], filler);
         parts[n++] = t;
-        if (after > 0) parts[n++] = margin(b, &x, i, after, filler);
+        if (after) parts[n++] = margin(b, &x, i, m->size[2 * i + 1], filler);
         t = b_perform(b, OP_concat, &(op_attrs){.axis = (uint8_t)i}, n, parts);
     }
     return t;
@@ -149,23 +154,29 @@ term composite_pad(composite *m) {
 
 /* ---- diagonals ---- */
 
+static int64_t least(builder *b, int64_t x, int64_t y) {
+    if (x == y || (x >= 0 && y >= 0)) return x < y ? x : y;
+    const op_type both = {.rank = 2, .dims = {x, y}};
+    return b->size_of(b, b_binary(b, OP_minimum, b->count(b, &both, 1, DT_I64), b->count(b, &both, 2, DT_I64)));
+}
+
 /* Of the last two axes: every (columns + 1)-th entry of the rows laid end to end. */
 term composite_diagonal(builder *b, term x) {
     if (!b_alive(b, 1, &x)) return TERM_NONE;
     op_type t = *b->type(b, x);
     int last = t.rank - 2;
     int64_t rows = t.dims[last], columns = t.dims[last + 1];
-    t.dims[last] = rows * columns;
+    const op_type line = {.rank = 1, .dims = {b->size(b, OP_add, columns, 1)}};
+    op_attrs entries = {.dims = {least(b, rows, columns)}, .dtype = DT_I64}, along = {.axis = (uint8_t)last};
+    term places = b_mul(b, b_perform(b, OP_arange, &entries, 0, NULL), b->count(b, &line, 1, DT_I64));
+    t.dims[last] = b->size(b, OP_mul, rows, columns);
     uint8_t ones = b->ones(b, x) & (uint8_t)((1u << last) - 1);
-    t.rank--;
-    op_attrs attrs = whole(&t);
-    attrs.dims[last] = rows < columns ? rows : columns;
-    attrs.step[last] = columns + 1;
-    return slice(b, &attrs, reshape(b, x, t.rank, t.dims, ones));
+    term flat = reshape(b, x, t.rank - 1, t.dims, ones);
+    return b_perform(b, OP_take, &along, 2, (term[]){flat, places});
 }
 
 term composite_diag(composite *m) {
-    builder *b = composite_builder(m);
+    builder *b = m->b;
     term x = m->in[0];
     if (!b_alive(b, 1, &x)) return TERM_NONE;
     if (b->type(b, x)->rank == 2) return composite_diagonal(b, x);
@@ -175,15 +186,19 @@ term composite_diag(composite *m) {
 }
 
 term composite_trace(composite *m) {
-    builder *b = composite_builder(m);
+    builder *b = m->b;
     return b_sum(b, composite_diagonal(b, m->in[0]), 1, false);
 }
 
 /* ---- split ---- */
 
+/* Where the sizes are known. */
 static bool parts_fit(context *c, const code *n, int64_t size, const int64_t *part, int count) {
     const builtin_use *use = n->u.composite.use;
     int64_t sum = 0;
+    bool known = size >= 0;
+    for (int k = 0; k < use->sizes; k++) known = known && part[k] >= 0;
+    if (!known) return true;
     if (use->sizes == 0) {
         if (size % count == 0) return true;
         return error_set(&c->err, ERROR_K0502, n->where,
@@ -198,31 +213,24 @@ static bool parts_fit(context *c, const code *n, int64_t size, const int64_t *pa
                      use->attrs.axis, (long long)size);
 }
 
-bool composite_split(evaluator *ev, const code *n, const value *x, const int64_t *size,
-                     value *out) {
-    const op_attrs *fixed = &n->u.composite.use->attrs;
-    op_type t = value_type(x);
-    int count = n->u.composite.use->sizes > 0 ? n->u.composite.use->sizes : (int)fixed->lo[0];
-    op_attrs attrs = whole(&t);
-    attrs.ones[0] = n->u.composite.ones[0];
-    if (!parts_fit(ev->c, n, t.dims[fixed->axis], size, count)) return false;
-    value *parts = take(ev->c, sizeof *parts * (size_t)count);
-    if (parts == NULL) return false;
-    int64_t lo = 0;
-    int made = 0;
-    for (; made < count; made++) {
-        int64_t part = n->u.composite.use->sizes > 0 ? size[made] : t.dims[fixed->axis] / count;
-        attrs.lo[fixed->axis] = part == 0 ? 0 : lo;
-        attrs.dims[fixed->axis] = part;
-        op_call call = {.op = OP_slice, .n = 1, .attrs = &attrs, .in = x, .where = n->where};
-        if (!door_perform(ev->c, &call, &parts[made])) break;
-        lo += part;
+/* The size of an equal part. */
+static int64_t equal_part(builder *b, int64_t size, int count) {
+    if (size >= 0) return size / count;
+    const op_type line = {.rank = 1, .dims = {size}};
+    return b->size_of(b, b_div(b, b->count(b, &line, 1, DT_I64), b->number(b, DT_I64, count)));
+}
+
+bool composite_split(composite *m, term *out) {
+    builder *b = m->b;
+    int axis = m->attrs->axis, count = composite_results(m->n);
+    if (!b_alive(b, 1, m->in)) return false;
+    int64_t size = b->type(b, m->in[0])->dims[axis], lo = 0;
+    if (!parts_fit(b->c, m->n, size, m->size, count)) return false;
+    int64_t equal = m->sizes > 0 ? 0 : equal_part(b, size, count);
+    for (int k = 0; k < count; k++) {
+        int64_t part = m->sizes > 0 ? m->size[k] : equal;
+        out[k] = stretch(b, m->in[0], axis, lo, part);
+        lo = b->size(b, OP_add, lo, part);
     }
-    bool ok = made == count;
-    if (ok)
-        ok = eval_pack(ev, parts, count, out);
-    else
-        values_release(ev->c, parts, made);
-    give_back(ev->c, parts, sizeof *parts * (size_t)count);
-    return ok;
+    return b_alive(b, count, out);
 }
