@@ -18,15 +18,26 @@ typedef struct scoped {
     written *of;
     uint32_t from, to;
     name_read *reads;
+    int before;                 /* the last variable of the same name that is bound before it; -1 */
 } scoped;
+
+/* What is known of a name. */
+typedef struct name_use {
+    const char *name;           /* NULL: a free place in the table */
+    bool taken;                 /* a reserved word, a builtin, a dim or a function */
+    bool wished;                /* the user has it for a variable */
+    int last;                   /* the last variable that has it; -1 */
+    int number;                 /* the last that was put behind it */
+} name_use;
 
 typedef struct naming {
     writing *w;
     uint32_t place;
     int count, room;
     scoped *list;               /* in the order of their bindings */
-    int fixed_count;
-    const char **fixed;         /* dim names and the like, which no variable may have */
+    uint32_t used, size;        /* of the table, whose size is a power of two */
+    name_use *table;
+    name_use nothing;           /* after a failure */
     int fresh;
 } naming;
 
@@ -144,32 +155,49 @@ static bool is_reserved(const char *name) {
     return check_builtin_named(name) >= 0;
 }
 
-static bool is_fixed(const naming *n, const char *name) {
-    for (int i = 0; i < n->fixed_count; i++)
-        if (n->fixed[i] == name) return true;
-    return false;
+static name_use *place_of(const naming *n, const char *name) {
+    uint32_t i = (uint32_t)(((uintptr_t)name >> 4) * UINT32_C(2654435761));
+    while (n->table[i & (n->size - 1)].name != NULL && n->table[i & (n->size - 1)].name != name) i++;
+    return &n->table[i & (n->size - 1)];
 }
 
-/* Whether a variable other than the first `before` wishes for the name. */
-static bool is_wished(const naming *n, int before, const char *name) {
-    for (int i = before; i < n->count; i++)
-        if (n->list[i].of->wish == name) return true;
-    return false;
+static bool widen(naming *n) {
+    naming old = *n;
+    n->size = old.size > 0 ? 2 * old.size : 64;
+    n->table = WRITE_ARRAY(n->w, name_use, n->size);
+    if (n->table == NULL) return false;
+    for (uint32_t i = 0; i < old.size; i++)
+        if (old.table[i].name != NULL) *place_of(n, old.table[i].name) = old.table[i];
+    return true;
 }
 
-/* Whether a variable that is bound before number i, and has the name, is read in the scope of number i. */
-static bool is_read_in(const naming *n, int i, const char *name) {
+/* What is known of an interned name; valid until the next call. */
+static name_use *use_of(naming *n, const char *name) {
+    if (2 * n->used >= n->size && !widen(n)) return &n->nothing;
+    name_use *use = place_of(n, name);
+    if (use->name == NULL) {
+        n->used++;
+        *use = (name_use){.name = name, .taken = is_reserved(name), .last = -1, .number = 1};
+    }
+    return use;
+}
+
+/* Whether a variable of the same name, the last of which is number `earlier`, is read in the scope of number i.
+ * Nothing before a variable whose scope holds this one is: else it would have another name. */
+static bool is_read_in(const naming *n, int i, int earlier) {
     const scoped *s = &n->list[i];
-    for (int k = 0; k < i; k++) {
-        if (n->list[k].of->symbol.name != name) continue;
-        for (const name_read *r = n->list[k].reads; r != NULL; r = r->next)
+    for (; earlier >= 0; earlier = n->list[earlier].before) {
+        const scoped *other = &n->list[earlier];
+        for (const name_read *r = other->reads; r != NULL; r = r->next)
             if (r->place > s->from && r->place <= s->to) return true;
+        if (other->to >= s->to) return false;
     }
     return false;
 }
 
-static bool is_free(const naming *n, int i, const char *name) {
-    return !is_reserved(name) && !is_fixed(n, name) && !is_read_in(n, i, name);
+static bool is_free(naming *n, int i, const char *name) {
+    const name_use *use = use_of(n, name);
+    return !use->taken && !is_read_in(n, i, use->last);
 }
 
 /* ---- naming ---- */
@@ -181,16 +209,36 @@ static const char *wish_of(naming *n, const scoped *s) {
     return write_word(n->w, "%s%s", of->prefix, of->of->symbol.name);
 }
 
+enum { FEW_NUMBERS = 9 };       /* up to which numbers are used again */
+
 /* The wish, or the wish with a number, or t and a number; never what the user has for another variable. */
 static const char *name_of(naming *n, int i) {
     const char *wish = wish_of(n, &n->list[i]);
     if (wish != NULL && is_free(n, i, wish)) return wish;
     for (int number = 2; !n->w->failed; number++) {
-        const char *name = wish == NULL ? write_word(n->w, "t%d", ++n->fresh)
-                                        : write_word(n->w, "%s%d", wish, number);
-        if (is_free(n, i, name) && !is_wished(n, 0, name)) return name;
+        const char *name;
+        if (wish == NULL) {
+            name = write_word(n->w, "t%d", ++n->fresh);
+        } else {
+            name_use *use = use_of(n, wish);
+            if (number > FEW_NUMBERS) number = use->number > number ? use->number + 1 : number;
+            if (number > FEW_NUMBERS) use->number = number;
+            name = write_word(n->w, "%s%d", wish, number);
+        }
+        if (is_free(n, i, name) && !use_of(n, name)->wished) return name;
     }
     return "";
+}
+
+/* Gives the i-th variable its name, everywhere it is read. */
+static void give_name(naming *n, int i) {
+    scoped *s = &n->list[i];
+    const char *name = name_of(n, i);
+    name_use *use = use_of(n, name);
+    s->of->symbol.name = name;
+    s->before = use->last;
+    use->last = i;
+    for (const name_read *r = s->reads; r != NULL; r = r->next) r->at->u.name.name = name;
 }
 
 static void put_pattern(pattern *p) {
@@ -225,14 +273,13 @@ static void put(expr *e) {
 }
 
 void write_names(writing *w, fn_decl *f, int fixed_count, const char **fixed) {
-    naming n = {.w = w, .fixed_count = fixed_count, .fixed = fixed};
+    naming n = {.w = w};
     for (int i = 0; i < f->count; i++) bind(&n, f->params[i].symbol);
     walk(&n, f->body);
-    for (int i = 0; i < n.count && !w->failed; i++) {
-        n.list[i].of->symbol.name = name_of(&n, i);
-        for (const name_read *r = n.list[i].reads; r != NULL; r = r->next)
-            r->at->u.name.name = n.list[i].of->symbol.name;
-    }
+    for (int i = 0; i < fixed_count && !w->failed; i++) use_of(&n, fixed[i])->taken = true;
+    for (int i = 0; i < n.count && !w->failed; i++)
+        if (n.list[i].of->wish != NULL) use_of(&n, n.list[i].of->wish)->wished = true;
+    for (int i = 0; i < n.count && !w->failed; i++) give_name(&n, i);
     if (w->failed) return;
     for (int i = 0; i < f->count; i++) f->params[i].name = f->params[i].symbol->name;
     put(f->body);
