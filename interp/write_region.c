@@ -3,7 +3,7 @@
  * owners: it may read a loop's init again behind it, or yield one value twice. */
 #include "interp/writing.h"
 
-#include <stdio.h>
+#include <limits.h>
 #include <string.h>
 
 /* ---- comments ---- */
@@ -143,19 +143,29 @@ static void place(writing *w, lines *l, var v) {
     if (it != NULL) answer_line(w, l, it, n, false);
 }
 
-/* Places waiting operands, the longest first, until the others leave the line short enough. */
+/* How long a line is that reads these, if those that are wider than `most` are placed; and the widest of the
+ * others. */
+static int line_width(const writing *w, int count, const var *in, int most, int *widest) {
+    enum { AROUND = 20, NAME = 4 };     /* the name that is bound and the op's; that of an operand */
+    int sum = AROUND;
+    *widest = 0;
+    for (int k = 0; k < count; k++) {
+        const written *of = write_of(w, in[k]);
+        int own = of->value != NULL ? write_width(of->value) : NAME;
+        bool waits = of->value != NULL && own <= most;
+        if (waits && own > *widest) *widest = own;
+        sum += 2 + (waits ? own : NAME);
+    }
+    return sum;
+}
+
+/* Places waiting operands, the longest ones, until the others leave the line short enough. */
 static void settle(writing *w, lines *l, int count, const var *in) {
-    enum { AROUND = 20 };       /* the name that is bound, and the op's */
-    for (;;) {
-        int sum = AROUND, widest = -1, width = 0;
-        for (int k = 0; k < count; k++) {
-            const written *of = write_of(w, in[k]);
-            int own = of->value != NULL ? write_width(of->value) : 4;
-            sum += own + 2;
-            if (of->value != NULL && own > width) widest = k, width = own;
-        }
-        if (widest < 0 || sum <= WRITE_WIDTH || w->failed) return;
-        place(w, l, in[widest]);
+    int most = INT_MAX, widest;
+    while (line_width(w, count, in, most, &widest) > WRITE_WIDTH && widest > 0) most = widest - 1;
+    for (int k = 0; most < INT_MAX && k < count; k++) {
+        const written *of = write_of(w, in[k]);
+        if (of->value != NULL && write_width(of->value) > most) place(w, l, in[k]);
     }
 }
 
@@ -424,8 +434,8 @@ static void write_node(writing *w, const region *r, const node *n, lines *l) {
 
 /* Whether the function's backward part has begun. */
 static bool is_backward(const writing *w, const node *n) {
-    return w->g->backward_from != VAR_NONE && n->m > 0 && n->out[0] >= w->g->backward_from &&
-           n->answers.end > n->answers.begin;
+    if (w->g->backward_from == VAR_NONE || n->m == 0 || n->out[0] < w->g->backward_from) return false;
+    return n->answers.end > n->answers.begin || graph_at(w->g, n->out[0])->derivative_of != VAR_NONE;
 }
 
 static void write_nodes(writing *w, const region *r, lines *l) {

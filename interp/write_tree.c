@@ -179,8 +179,8 @@ static int width_of_index(const expr *e) {
     for (int i = 0; i < e->u.index.count; i++) {
         const subscript *s = &e->u.index.subscripts[i];
         expr *const parts[3] = {s->lo, s->hi, s->step};
-        for (int k = 0; k < 3; k++) sum += parts[k] != NULL ? write_width(parts[k]) + 1 : 0;
-        sum += 2;
+        for (int k = 0; k < 3; k++) sum += parts[k] != NULL ? write_width(parts[k]) : 0;
+        sum += (i > 0 ? 2 : 0) + s->range + (s->step != NULL);
     }
     return sum;
 }

@@ -1,6 +1,7 @@
 /* Writing graphs: every op reads back as what it was, and graphs made by hand give the text that a person would
  * write, which is a program that computes the same. */
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -196,6 +197,93 @@ START_TEST(long_lines) {
 }
 END_TEST
 
+/* ---- literals and dims ---- */
+
+/* Numbers come back as the same bits, alone and beside a parameter whose type they adopt. */
+START_TEST(literals) {
+    const value cases[] = {
+        value_f32(0.1f), value_f32(-0.0f), value_f32(1e-45f), value_f32(3.4028235e38f), value_f32((float)INFINITY),
+        value_f32(-(float)INFINITY), value_f32((float)NAN), value_f32(16777216.0f), value_f64(0.1),
+        value_f64(-1e-310), value_f64(-0.0), value_f64((double)NAN), value_f64(-(double)INFINITY), value_f64(1e300),
+        value_f64(3), value_i32(0), value_i32(INT32_MIN), value_i32(INT32_MAX), value_i64(INT64_MIN),
+        value_i64(INT64_MAX), value_i64(-1), value_i64(1), value_bool(true),
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        write_fixture f;
+        engine e;
+        results r;
+        dtype t = (dtype)cases[i].dtype;
+        value zero = value_number(t, 0);
+        write_open(&f);
+        region *top = f.g.top;
+        var x = write_param(&f, "x", t, 0), number = graph_number(&f.g, top, cases[i]);
+        var beside = t == DT_Bool ? write_binary_op(&f, top, OP_or, x, number)
+                                  : write_binary_op(&f, top, OP_maximum, number, x);
+        var wide = graph_op(&f.g, top, OP_cast, &(op_attrs){.dtype = DT_F64}, 1, &number, (span){0, 0});
+        region_results(&f.g, top, 3, (var[]){number, beside, wide});
+        write_call_text(&f, &zero, 1, &e, &r);
+        value cast;
+        op_call call = {.op = OP_cast, .n = 1, .attrs = &(op_attrs){.dtype = DT_F64}, .in = &cases[i]};
+        ck_assert(door_perform(&f.c, &call, &cast));
+        ck_assert_msg(same(&f.c, &r.items[0].v, &cases[i]) && same(&f.c, &r.items[2].v, &cast), "%s",
+                      text_data(&f.out));
+        results_release(&f.c, &r);
+        engine_close(&e);
+        write_close(&f);
+    }
+}
+END_TEST
+
+static var sliced(write_fixture *f, var x, int64_t lo, int64_t count, int64_t step, const int64_t *hi) {
+    op_attrs attrs = {.rank = 1, .lo = {lo}, .dims = {count}, .step = {step}};
+    var out = graph_op(&f->g, f->g.top, OP_slice, &attrs, 1, &x, (span){0, 0});
+    graph_at(&f->g, out)->maker->hi = hi;
+    return out;
+}
+
+START_TEST(dims_of_slices) {
+    write_fixture f;
+    write_open(&f);
+    region *top = f.g.top;
+    int64_t n = write_named_dim(&f, "N"), m = write_named_dim(&f, "M");
+    var x = write_param(&f, "x", DT_F32, 1, n), y = write_param(&f, "y", DT_F32, 1, m);
+    var i = write_param(&f, "i", DT_I32, 0);
+    int64_t at = dims_symbol(f.dims, DIM_UNKNOWN, NULL, (span){0, 0}), some;
+    graph_witness(&f.g, at, NULL, i, -1);
+    int64_t hi[2] = {dims_add(f.dims, at, 2), dims_sub(f.dims, 0, 1)}, last = dims_sub(f.dims, n, 1);
+    var both = graph_op(&f.g, top, OP_concat, NULL, 2, (var[]){x, y}, (span){0, 0});
+    some = dims_symbol(f.dims, DIM_UNKNOWN, NULL, (span){0, 0});
+    const var parts[] = {
+        sliced(&f, x, at, some, 1, &hi[0]),             /* as the source had it */
+        sliced(&f, x, last, n, -1, &hi[1]),
+        sliced(&f, both, n, m, 1, NULL),                /* the parts of a concat */
+        sliced(&f, both, 0, n, 1, NULL),
+        sliced(&f, x, at, 1, 1, NULL),                  /* a size that stretches has to be said */
+        sliced(&f, x, 7, 3, -2, NULL),
+        sliced(&f, x, 4, 3, -2, NULL),
+        graph_size(&f.g, top, dims_add(f.dims, dims_mul(f.dims, n, n), dims_sub(f.dims, 3, m)), DT_I64),
+        graph_size(&f.g, top, at, DT_F32),
+        graph_op(&f.g, top, OP_full, &(op_attrs){.rank = 1, .dims = {some}}, 1,
+                 (var[]){write_f32(&f, top, 2)}, (span){0, 0}),
+    };
+    shows(&f, (int)COUNT_OF(parts), parts,
+          "fn f(x: tensor<F32, [N]>, y: tensor<F32, [M]>, i: I32) {\n"
+          "    let t1 = concat((x, y));\n"
+          "    let t2 = x[i:i + 2];\n"
+          "    let t3 = x[::-1];\n"
+          "    let t4 = t1[N:];\n"
+          "    let t5 = t1[:N];\n"
+          "    let t6 = slice(x, [i], [1]);\n"
+          "    let t7 = x[7:2:-2];\n"
+          "    let t8 = x[4::-2];\n"
+          "    let t9 = full([dim(t2, 0)], 2.0);\n"
+          "    (t2, t3, t4, t5, t6, t7, t8, N * N - M + 3, F32(I64(i)), t9)\n"
+          "}\n");
+    is_program(&f);
+    write_close(&f);
+}
+END_TEST
+
 /* ---- control flow ---- */
 
 /* A loop from inits, with a condition and a body to be filled; gives its params to both. */
@@ -380,6 +468,8 @@ Suite *suite_write(void) {
     tcase_add_test(texts, straight_lines);
     tcase_add_test(texts, adjoint_names);
     tcase_add_test(texts, long_lines);
+    tcase_add_test(texts, literals);
+    tcase_add_test(texts, dims_of_slices);
     tcase_add_test(texts, owners);
     tcase_add_test(texts, nested);
     tcase_add_test(texts, answers);
