@@ -74,10 +74,18 @@ static int place_leaves(const value *v, result *at) {
     return count;
 }
 
-/* The handle whose flat tuple an expression is, seen through blocks and calls of named functions. */
+/* The call `grad(f)` in `grad(f)(x)`, or what stands in its place. */
+static const expr *derivative_of(const expr *e) {
+    const expr *inner = e->kind == EXPR_CALL && e->u.call.builtin == NULL ? e->u.call.callee : NULL;
+    const builtin_use *use = inner != NULL && inner->kind == EXPR_CALL ? inner->u.call.builtin : NULL;
+    return use != NULL && use->wrt != NULL ? inner : NULL;
+}
+
+/* The handle, or the call of a derivative, whose flat tuple an expression is, seen through blocks and calls of named
+ * functions. */
 static const expr *handle_behind(const expr *e) {
     for (int hops = 0; e != NULL && hops < 64; hops++) {
-        if (e->kind == EXPR_HANDLE) return e;
+        if (e->kind == EXPR_HANDLE || derivative_of(e) != NULL) return e;
         if (e->kind == EXPR_BLOCK) {
             e = e->u.block.tail;
         } else if (e->kind == EXPR_CALL && e->u.call.builtin == NULL &&
@@ -91,15 +99,22 @@ static const expr *handle_behind(const expr *e) {
     return NULL;
 }
 
+static const fn_decl *declaration_of(const expr *f) {
+    if (f->kind == EXPR_NAME && f->u.name.symbol != NULL) return f->u.name.symbol->fn;
+    return f->kind == EXPR_FN ? f->u.fn : NULL;
+}
+
 static const char *parameter_name(const expr *call, const expr *arg) {
     if (call->u.call.builtin != NULL) return NULL;
-    const expr *f = call->u.call.callee;
-    const fn_decl *decl = f->kind == EXPR_FN ? f->u.fn : NULL;
-    if (f->kind == EXPR_NAME && f->u.name.symbol != NULL) decl = f->u.name.symbol->fn;
+    const fn_decl *decl = declaration_of(call->u.call.callee);
     for (int i = 0; decl != NULL && i < decl->count; i++) {
         if (call->u.call.ordered[i] == arg) return decl->params[i].name;
     }
     return NULL;
+}
+
+static void name_one(results *out, int at, const char *name) {
+    if (name != NULL && at < out->count) out->items[at].name = name;
 }
 
 /* "primal", then "grad x" for each differentiated parameter. */
@@ -113,7 +128,36 @@ static void name_handle(engine *e, const expr *handle, results *out) {
         const char *name = parameter_name(handle->u.handle.call, handle->u.handle.wrt[i]);
         const char *shown = name != NULL ? arena_format(&e->a, "grad %s", name)
                                          : arena_format(&e->a, "grad %d", i);
-        if (shown != NULL) out->items[i + 1].name = shown;
+        name_one(out, i + 1, shown);
+    }
+}
+
+/* "hessian x, w": by what the rows and the columns are for. */
+static void name_hessian(engine *e, const fn_decl *f, const bool *wrt, results *out) {
+    int at = 0;
+    for (int i = 0; i < f->count; i++) {
+        for (int k = 0; wrt[i] && k < f->count; k++) {
+            if (wrt[k]) name_one(out, at++, arena_format(&e->a, "hessian %s, %s", f->params[i].name, f->params[k].name));
+        }
+    }
+}
+
+/* vjp and jvp as handlers; "grad x", "jacobian x" by the parameters that the derivatives are for. */
+static void name_derivative(engine *e, const expr *derivative, results *out) {
+    const builtin_use *use = derivative->u.call.builtin;
+    const fn_decl *f = declaration_of(use->args[0]);
+    bool pairs = use->builtin == BUILTIN_vjp || use->builtin == BUILTIN_jvp;
+    int at = pairs ? 1 : 0;
+    if (pairs) name_one(out, 0, "primal");
+    if (use->builtin == BUILTIN_jvp) {
+        name_one(out, 1, "tangent");
+    } else if (f != NULL && use->builtin == BUILTIN_hessian) {
+        name_hessian(e, f, use->wrt, out);
+    } else if (f != NULL) {
+        const char *word = pairs ? "grad" : derivative->u.call.callee->u.name.name;
+        for (int i = 0; i < f->count; i++) {
+            if (use->wrt[i]) name_one(out, at++, arena_format(&e->a, "%s %s", word, f->params[i].name));
+        }
     }
 }
 
@@ -132,7 +176,12 @@ static bool results_of(engine *e, const value *v, const expr *from, results *out
         }
     }
     const expr *handle = handle_behind(from);
-    if (handle != NULL) name_handle(e, handle, out);
+    if (handle == NULL) return true;
+    if (handle->kind == EXPR_HANDLE) {
+        name_handle(e, handle, out);
+    } else {
+        name_derivative(e, derivative_of(handle), out);
+    }
     return true;
 }
 

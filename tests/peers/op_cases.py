@@ -10,6 +10,11 @@ import math
 import gamma
 import torch
 
+try:
+    from torch import func
+except ImportError:
+    import functorch as func
+
 F64, F32, I32, I64 = torch.float64, torch.float32, torch.int32, torch.int64
 GENERATOR = torch.Generator().manual_seed(20260601)
 
@@ -544,3 +549,41 @@ CASES.update({
 })
 CASES["cumsum"] += [Case("cumsum(x, axis=0, reversed=true)", lambda x: torch.flip(torch.cumsum(torch.flip(x, (0,)), 0), (0,)), draw(3, 4)),
                     Case("cumsum(x, -1, true)", lambda x: i32([2, -1, -5]), i32([3, 4, -5]))]
+
+
+# Functions of functions: the same of torch.func (functorch, as older versions call it), differentiated once more as every case is.
+ENERGY = ("fn(v: tensor<F64, [3]>, k: F64) -> F64 {{ sum(v * v * sin(v)) * k + log(sum(exp(k * v))) }}",
+          lambda v, k: (v * v * torch.sin(v)).sum() * k + torch.log(torch.exp(k * v).sum()))
+FIELD = ("fn(v: tensor<F64, [3]>, k: F64) -> tensor<F64, [2, 3]> {{ stack((v * sum(v) * k, tanh(v) + y)) }}",
+         lambda v, k, y: torch.stack((v * v.sum() * k, torch.tanh(v) + y)))
+
+
+def of_functions(name, transform, *operands):
+    """name(function)(operands…) for the number-valued function."""
+    arguments = "xyz"[:len(operands)]
+    return Case(f"{name.format('wrt = v')}({', '.join(arguments)})".replace("FN", ENERGY[0].format()), transform, *operands)
+
+
+CASES.update({
+    "grad": [of_functions("grad(FN, {})", func.grad(ENERGY[1]), draw(3), draw()),
+             of_functions("grad(FN, wrt = k)", func.grad(ENERGY[1], 1), draw(3), draw()),
+             Case(f"grad(fn(w: F64) -> F64 {{ sum(square(grad({ENERGY[0].format()}, wrt = v)(x, w))) }})(y)",
+                  lambda x, y: func.grad(lambda w: torch.square(func.grad(ENERGY[1])(x, w)).sum())(y), draw(3), draw())],
+    "vjp": [Case(f"vjp({FIELD[0].format()}, wrt = v)(x, y, z).1",
+                 lambda x, y, z: func.vjp(lambda v: FIELD[1](v, y, y), x)[1](z)[0], draw(3), draw(), draw(2, 3))],
+    "jvp": [Case(f"jvp({FIELD[0].format()})(x, y, z, 0.5).1",
+                 lambda x, y, z: func.jvp(lambda v, k: FIELD[1](v, k, y), (x, y), (z, f64(0.5)))[1], draw(3), draw(), draw(3))],
+    "hvp": [of_functions("hvp(FN, {})", lambda v, k, d: func.jvp(lambda v: func.grad(ENERGY[1])(v, k), (v,), (d,))[1],
+                         draw(3), draw(), draw(3))],
+    "jacobian": [Case(f"jacobian({FIELD[0].format()}, wrt = {n})(x, y)",
+                      lambda x, y, i=i: func.jacrev(lambda v, k: FIELD[1](v, k, y), i)(x, y), draw(3), draw())
+                 for i, n in enumerate(("v", "k"))] + [
+        Case("jacobian(fn(v: tensor<F64, [2, 3]>) -> tensor<F64, [3]> { prod(v, axis=0) })(x)",
+             func.jacrev(lambda v: torch.prod(v, 0)), draw(2, 3)),
+        Case("jacobian(fn(v: tensor<F64, [2]>) -> tensor<F64, [2, 4]> { outer(v * v, y) })(x)",
+             lambda x, y: func.jacfwd(lambda v: torch.outer(v * v, y))(x), draw(2), draw(4))],
+    "hessian": [of_functions("hessian(FN, {})", func.hessian(ENERGY[1]), draw(3), draw()),
+                of_functions("hessian(FN, wrt = k)", func.hessian(ENERGY[1], 1), draw(3), draw()),
+                Case(f"hessian({ENERGY[0].format()})(x, y).0.1",
+                     lambda x, y: func.hessian(ENERGY[1], (0, 1))(x, y)[0][1], draw(3), draw())],
+})
