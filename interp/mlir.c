@@ -36,7 +36,9 @@ static void function_close(emitter *e, text *out, const char *head) {
 /* The program's slots, filled as they are read. */
 static void read_top_level(emitter *e) {
     e->f.frame = MLIR_ARRAY(e, mlir_value, e->code->main.slots);
-    e->f.lazy = e->code->main.body;
+    e->f.slots = e->code->main.slots;
+    e->f.top_level = true;
+    e->f.reached = e->step_count;
 }
 
 static void write_return(emitter *e, mlir_value *v, const mlir_instance *n) {
@@ -208,25 +210,26 @@ static bool is_taken(const char *name) {
     return mlir_scalar_is_libm(name);
 }
 
+static void export_function(emitter *e, const fn_decl *f, const char *name) {
+    const code_function *found = code_find(e->code, f);
+    e->where = f->at;
+    if (found == NULL || !is_exportable(f)) return;
+    if (!is_taken(name)) {
+        (void)mlir_instance_export(e, found, name);
+        return;
+    }
+    mlir_refuse(e, "a function called `%s` cannot be lowered to MLIR: the compiled code calls another one of this "
+                   "name", name);
+    error_help(&e->c->err, "give it another name");
+}
+
 static void export_functions(emitter *e) {
-    const expr *top = e->e->program.main.body;
     const char *name;
     /* Of several of one name the last is the one that --fn finds. */
-    for (int i = 0; i < top->u.block.count; i++) {
-        const fn_decl *f = declared(&top->u.block.items[i], &name);
-        if (f != NULL) mlir_map_put(e, &e->symbols, name, (const char *)f);
-    }
-    for (int i = 0; i < top->u.block.count && !e->failed; i++) {
-        const fn_decl *f = declared(&top->u.block.items[i], &name);
-        if (f == NULL || mlir_map_find(&e->symbols, name) != (const char *)f || !is_exportable(f)) continue;
-        const code_function *found = code_find(e->code, f);
-        e->where = f->at;
-        if (is_taken(name)) {
-            mlir_refuse(e, "a function called `%s` cannot be lowered to MLIR: the compiled code calls another one "
-                           "of this name", name);
-            error_help(&e->c->err, "give it another name");
-        } else if (found != NULL) {
-            (void)mlir_instance_export(e, found, name);
+    for (const expr *at = e->e->program.main.body; at != NULL && !e->failed; at = program_goes_on(at)) {
+        for (int i = 0; i < at->u.block.count && !e->failed; i++) {
+            const fn_decl *f = declared(&at->u.block.items[i], &name);
+            if (f != NULL && program_find(&e->e->program, name) == f) export_function(e, f, name);
         }
     }
 }
@@ -238,7 +241,12 @@ static void write_main(emitter *e, text *out) {
     text_init(&head, e->c);
     function_open(e);
     read_top_level(e);
-    mlir_value v = mlir_code(e, e->code->main.body->u.block.tail, no_hint);
+    for (int i = 0; i < e->step_count && !e->failed; i++) {
+        e->f.reached = i;
+        mlir_step(e, e->steps[i]);
+    }
+    e->f.reached = e->step_count;
+    mlir_value v = mlir_code(e, e->tail, no_hint);
     v = mlir_copy(e, &v);
     mlir_value **leaf = mlir_leaves(e, &v, &count);
     text_add(&head, "func.func @main()");
@@ -251,13 +259,26 @@ static void write_main(emitter *e, text *out) {
     text_close(&head);
 }
 
+/* The steps of the top level, and of the blocks that its final expression is a chain of. */
+static void find_steps(emitter *e) {
+    const code *n;
+    for (n = e->code->main.body; n != NULL && n->kind == CODE_BLOCK; n = n->u.block.tail)
+        e->step_count += n->u.block.count;
+    e->tail = n;
+    e->steps = MLIR_ARRAY(e, const step *, e->step_count);
+    int at = 0;
+    for (n = e->code->main.body; e->steps != NULL && n != e->tail; n = n->u.block.tail)
+        for (int i = 0; i < n->u.block.count; i++) e->steps[at++] = &n->u.block.steps[i];
+}
+
 static void write_module(emitter *e) {
     text functions, whole, *out = e->out;
     text_init(&functions, e->c);
     text_init(&whole, e->c);
     e->out = &functions;
-    export_functions(e);
-    if (engine_has_main(e->e) && !e->failed) write_main(e, &whole);
+    find_steps(e);
+    if (!e->failed) export_functions(e);
+    if (e->tail != NULL && !e->failed) write_main(e, &whole);
     for (mlir_instance *n = e->instances; n != NULL && !e->failed; n = n->next) write_instance(e, n);
     text_add_bytes(out, text_data(&e->declarations), e->declarations.length);
     text_add_bytes(out, text_data(&functions), functions.length);

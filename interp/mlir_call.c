@@ -33,20 +33,23 @@ static void check_params(emitter *e, const code_function *f) {
 mlir_value mlir_inline(emitter *e, const code_function *f, const mlir_value *args, const mlir_value *captured,
                        mlir_hint hint) {
     mlir_value *frame = e->f.frame, none = {.kind = MLIR_NONE};
-    const code *lazy = e->f.lazy;
+    int slots_around = e->f.slots;
+    bool top_level = e->f.top_level;
     span where = e->where;
     if (e->f.inlined == INLINED_MOST) mlir_refuse(e, "`%s`, which calls itself with functions, cannot be lowered to MLIR", f->name);
     e->f.frame = MLIR_ARRAY(e, mlir_value, f->slots);
     if (e->f.frame == NULL || e->failed) return none;
+    e->f.slots = f->slots;
     for (int i = 0; i < f->params; i++) e->f.frame[i] = mlir_copy(e, &args[i]);
     for (int i = 0; i < f->captures; i++) e->f.frame[f->params + i] = captured[i];
-    e->f.lazy = NULL;
+    e->f.top_level = false;
     e->f.inlined++;
     check_params(e, f);
     mlir_value v = mlir_code(e, f->body, hint);
     e->f.inlined--;
     e->f.frame = frame;
-    e->f.lazy = lazy;
+    e->f.slots = slots_around;
+    e->f.top_level = top_level;
     e->where = where;
     return v;
 }

@@ -28,7 +28,7 @@ void mlir_bind(emitter *e, const binding *to, const mlir_value *v) {
         mlir_drop(e, v);
 }
 
-static void emit_step(emitter *e, const step *s) {
+void mlir_step(emitter *e, const step *s) {
     if (s->value == NULL || e->failed) return;
     mlir_value v = mlir_code(e, s->value, (mlir_hint){.to = s->to});
     if (e->failed) return;
@@ -39,7 +39,7 @@ static void emit_step(emitter *e, const step *s) {
 }
 
 static mlir_value block(emitter *e, const code *n, mlir_hint hint) {
-    for (int i = 0; i < n->u.block.count; i++) emit_step(e, &n->u.block.steps[i]);
+    for (int i = 0; i < n->u.block.count; i++) mlir_step(e, &n->u.block.steps[i]);
     if (n->u.block.tail == NULL) return (mlir_value){.kind = MLIR_UNIT};
     return mlir_code(e, n->u.block.tail, hint);
 }
@@ -51,16 +51,24 @@ static bool binds(const binding *to, int slot) {
     return to->count == 0 && to->slot == slot;
 }
 
-/* Of a block that is emitted as it is read, the step that gives the slot its value. */
+/* Of the top level, the step that gives the slot its value. */
 static void demand(emitter *e, int slot) {
-    const code *n = e->f.lazy;
-    for (int i = 0; i < n->u.block.count; i++)
-        if (binds(n->u.block.steps[i].to, slot)) emit_step(e, &n->u.block.steps[i]);
+    int reached = e->f.reached;
+    for (int i = 0; i < reached; i++) {
+        if (!binds(e->steps[i]->to, slot)) continue;
+        e->f.reached = i;
+        mlir_step(e, e->steps[i]);
+        e->f.reached = reached;
+    }
 }
 
 mlir_value mlir_slot(emitter *e, int slot) {
-    if (e->f.frame[slot].kind == MLIR_NONE && e->f.lazy != NULL && !e->failed) demand(e, slot);
+    if (e->f.frame[slot].kind == MLIR_NONE && e->f.top_level && !e->failed) demand(e, slot);
     return e->f.frame[slot];
+}
+
+void mlir_fill_frame(emitter *e) {
+    for (int i = 0; e->f.top_level && i < e->f.slots; i++) (void)mlir_slot(e, i);
 }
 
 /* ---- ops ---- */
@@ -186,9 +194,9 @@ mlir_value mlir_code(emitter *e, const code *n, mlir_hint hint) {
     case CODE_PROJECT: return project(e, n);
     case CODE_REVERSE:
     case CODE_FORWARD:
-    case CODE_JACOBIAN: return mlir_handle(e, n);
+    case CODE_JACOBIAN:
+    case CODE_COMPOSITE: return mlir_staged(e, n);
     case CODE_INDEX: return mlir_subscripts(e, n, hint);
-    case CODE_COMPOSITE: return mlir_composite(e, n, hint);
     case CODE_CHECK: return checked(e, n, hint);
     case CODE_DIM: return number_of_dim(e, mlir_slot(e, n->u.slot).dim, (dtype)n->dtype);
     case CODE_EXTENT: return extent(e, n);

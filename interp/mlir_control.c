@@ -1,4 +1,4 @@
-/* Conditionals as scf.if, loops as scf.while, and the place of handlers. */
+/* Conditionals as scf.if, loops as scf.while: of code, and of whoever else gives their parts. */
 #include "interp/mlir_emit.h"
 
 static const mlir_hint no_hint;
@@ -124,59 +124,74 @@ static mlir_value write_if(emitter *e, const char *condition, branch *then, bran
     return out;
 }
 
-mlir_value mlir_if(emitter *e, const code *n, mlir_hint hint) {
-    mlir_value condition = mlir_code(e, n->u.branch.condition, no_hint);
-    const char *name = mlir_ssa(e, &condition);
+mlir_value mlir_branches(emitter *e, const mlir_value *condition, mlir_text *then, mlir_text *otherwise, void *self,
+                         mlir_hint hint) {
+    const char *name = mlir_ssa(e, condition);
     text *outer = e->f.to;
     int mark = e->f.dim_count;
-    branch then, otherwise;
-    branch_open(e, &then);
-    then.v = mlir_code(e, n->u.branch.then, no_hint);
-    branch_close(e, &then, outer);
-    branch_open(e, &otherwise);
-    otherwise.v = mlir_code(e, n->u.branch.otherwise, no_hint);
-    branch_close(e, &otherwise, outer);
+    span where = e->where;
+    branch a, b;
+    branch_open(e, &a);
+    a.v = then(e, self, NULL);
+    branch_close(e, &a, outer);
+    branch_open(e, &b);
+    b.v = otherwise(e, self, NULL);
+    branch_close(e, &b, outer);
+    e->where = where;
+    return write_if(e, name, &a, &b, mark, hint);
+}
+
+static mlir_value then_of(emitter *e, void *self, const mlir_value *carried) {
+    (void)carried;
+    return mlir_code(e, ((const code *)self)->u.branch.then, no_hint);
+}
+
+static mlir_value otherwise_of(emitter *e, void *self, const mlir_value *carried) {
+    (void)carried;
+    return mlir_code(e, ((const code *)self)->u.branch.otherwise, no_hint);
+}
+
+mlir_value mlir_if(emitter *e, const code *n, mlir_hint hint) {
+    mlir_value condition = mlir_code(e, n->u.branch.condition, no_hint);
     e->where = n->where;
-    return write_if(e, name, &then, &otherwise, mark, hint);
+    return mlir_branches(e, &condition, then_of, otherwise_of, (void *)(uintptr_t)n, hint);
+}
+
+static mlir_value right_of(emitter *e, void *self, const mlir_value *carried) {
+    (void)carried;
+    return mlir_code(e, ((const code *)self)->u.two.b, no_hint);
+}
+
+static mlir_value decided(emitter *e, void *self, const mlir_value *carried) {
+    (void)carried;
+    double x = ((const code *)self)->kind == CODE_OR ? 1.0 : 0.0;
+    return mlir_number_value(e, DT_Bool, mlir_number(e, DT_Bool, x));
 }
 
 /* The right operand only where the left one does not decide. */
 mlir_value mlir_and_or(emitter *e, const code *n) {
     mlir_value a = mlir_code(e, n->u.two.a, no_hint);
-    const char *name = mlir_ssa(e, &a);
-    text *outer = e->f.to;
-    int mark = e->f.dim_count;
-    branch right, decided, *then = &right, *otherwise = &decided;
-    branch_open(e, &right);
-    right.v = mlir_code(e, n->u.two.b, no_hint);
-    branch_close(e, &right, outer);
-    branch_open(e, &decided);
-    decided.v = mlir_number_value(e, DT_Bool, mlir_number(e, DT_Bool, n->kind == CODE_OR ? 1.0 : 0.0));
-    branch_close(e, &decided, outer);
-    if (n->kind == CODE_OR) then = &decided, otherwise = &right;
-    return write_if(e, name, then, otherwise, mark, no_hint);
+    void *self = (void *)(uintptr_t)n;
+    if (n->kind == CODE_OR) return mlir_branches(e, &a, decided, right_of, self, no_hint);
+    return mlir_branches(e, &a, right_of, decided, self, no_hint);
 }
 
 /* ---- while ---- */
 
 /* A loop while it is emitted: its carries as one tuple, in the types of the inits. */
 typedef struct looping {
-    const code *n;
+    const mlir_loop *of;
     mlir_value carried;
     mlir_value **leaf;
     int count;
     const char **inits, **results;
 } looping;
 
-static bool loop_open(emitter *e, looping *l, const code *n) {
-    int count = n->u.loop.count;
-    *l = (looping){.n = n, .carried = {.kind = MLIR_TUPLE, .count = count}};
-    l->carried.items = MLIR_ARRAY(e, mlir_value, count);
+static bool loop_open(emitter *e, looping *l, const mlir_loop *of, const mlir_value *inits) {
+    *l = (looping){.of = of, .carried = {.kind = MLIR_TUPLE, .count = of->count}};
+    l->carried.items = MLIR_ARRAY(e, mlir_value, of->count);
     if (l->carried.items == NULL) return false;
-    for (int i = 0; i < count; i++) {
-        mlir_value v = mlir_code(e, n->u.loop.init[i], no_hint);
-        l->carried.items[i] = mlir_copy(e, &v);
-    }
+    for (int i = 0; i < of->count; i++) l->carried.items[i] = mlir_copy(e, &inits[i]);
     l->leaf = mlir_leaves(e, &l->carried, &l->count);
     l->inits = MLIR_ARRAY(e, const char *, l->count);
     l->results = MLIR_ARRAY(e, const char *, l->count);
@@ -188,13 +203,13 @@ static bool loop_open(emitter *e, looping *l, const code *n) {
     return true;
 }
 
-/* New names for all that is carried, and the carries' slots filled with it. */
+/* New names for all that is carried. */
 static void rename_carries(emitter *e, looping *l) {
     for (int i = 0; i < l->carried.count; i++) {
         int count;
+        const char *name = l->of->names[i];
         mlir_value **leaf = mlir_leaves(e, &l->carried.items[i], &count);
-        for (int k = 0; k < count; k++) leaf[k]->name = mlir_named(e, l->n->u.loop.names[i]);
-        e->f.frame[l->n->u.loop.carry[i]] = mlir_copy(e, &l->carried.items[i]);
+        for (int k = 0; k < count; k++) leaf[k]->name = name != NULL ? mlir_named(e, name) : mlir_fresh(e);
     }
 }
 
@@ -218,7 +233,7 @@ static void write_head(emitter *e, looping *l, mlir_hint hint) {
 
 static void write_condition(emitter *e, looping *l) {
     e->f.depth++;
-    mlir_value again = mlir_code(e, l->n->u.loop.condition, no_hint);
+    mlir_value again = l->of->condition(e, l->of->self, l->carried.items);
     const char *name = mlir_ssa(e, &again);
     indent(e);
     text_format(e->f.to, "scf.condition(%s)", name);
@@ -263,34 +278,50 @@ static void write_body(emitter *e, looping *l) {
         text_format(e->f.to, "%s%s: %s", i > 0 ? ", " : "", l->leaf[i]->name, mlir_type_of(e, l->leaf[i]));
     text_add(e->f.to, l->count > 0 ? "):\n" : ":\n");
     e->f.depth++;
-    mlir_value next = mlir_code(e, l->n->u.loop.body, no_hint);
-    e->where = l->n->where;
+    span where = e->where;
+    mlir_value next = l->of->body(e, l->of->self, l->carried.items);
+    e->where = where;
     write_yield(e, l, &next);
     e->f.depth--;
     mlir_line(e, "}");
 }
 
-mlir_value mlir_while(emitter *e, const code *n, mlir_hint hint) {
+mlir_value mlir_loop_of(emitter *e, const mlir_loop *of, const mlir_value *inits, mlir_hint hint) {
     looping l;
-    if (!loop_open(e, &l, n)) return (mlir_value){.kind = MLIR_NONE};
+    if (!loop_open(e, &l, of, inits)) return (mlir_value){.kind = MLIR_NONE};
     write_head(e, &l, hint);
     write_condition(e, &l);
     write_body(e, &l);
     for (int i = 0; i < l.count; i++) l.leaf[i]->name = l.results[i];
-    for (int i = n->u.loop.take; i < l.carried.count; i++) mlir_drop(e, &l.carried.items[i]);
-    l.carried.count = n->u.loop.take;
-    return n->u.loop.take == 1 ? l.carried.items[0] : l.carried;
+    return l.carried;
 }
 
-/* ---- handlers ---- */
+/* The carries in their slots. */
+static void fill_slots(emitter *e, const code *n, const mlir_value *carried) {
+    for (int i = 0; i < n->u.loop.count; i++) e->f.frame[n->u.loop.carry[i]] = mlir_copy(e, &carried[i]);
+}
 
-/* The one place where a handler would become a call: of a function that gives the primal and the derivatives,
- * made of the handled one. */
-mlir_value mlir_handle(emitter *e, const code *n) {
-    const char *what = n->kind == CODE_FORWARD   ? "a derivative in forward mode"
-                       : n->kind == CODE_REVERSE ? "a derivative in reverse mode"
-                                                 : "a matrix of derivatives";
+static mlir_value condition_of(emitter *e, void *self, const mlir_value *carried) {
+    fill_slots(e, self, carried);
+    return mlir_code(e, ((const code *)self)->u.loop.condition, no_hint);
+}
+
+static mlir_value body_of(emitter *e, void *self, const mlir_value *carried) {
+    fill_slots(e, self, carried);
+    return mlir_code(e, ((const code *)self)->u.loop.body, no_hint);
+}
+
+mlir_value mlir_while(emitter *e, const code *n, mlir_hint hint) {
+    int count = n->u.loop.count;
+    const mlir_loop loop = {.count = count, .names = n->u.loop.names, .condition = condition_of, .body = body_of,
+                            .self = (void *)(uintptr_t)n};
+    mlir_value *inits = MLIR_ARRAY(e, mlir_value, count), none = {.kind = MLIR_NONE};
+    for (int i = 0; inits != NULL && i < count; i++) inits[i] = mlir_code(e, n->u.loop.init[i], no_hint);
+    if (e->failed) return none;
     e->where = n->where;
-    mlir_refuse(e, "%s cannot be lowered to MLIR", what);
-    return (mlir_value){.kind = MLIR_NONE};
+    mlir_value all = mlir_loop_of(e, &loop, inits, hint);
+    if (e->failed) return none;
+    for (int i = n->u.loop.take; i < count; i++) mlir_drop(e, &all.items[i]);
+    all.count = n->u.loop.take;
+    return all.count == 1 ? all.items[0] : all;
 }

@@ -7,7 +7,8 @@
  *   mlir_dims.c          sizes
  *   mlir_code.c          expressions and blocks
  *   mlir_index.c         subscripts
- *   mlir_composite.c     builtins made of several ops
+ *   mlir_stage.c         derivatives, and builtins made of several ops, by way of a graph
+ *   mlir_graph.c         graphs
  *   mlir_call.c          calls, and functions as values
  *   mlir_control.c       if, while
  *   mlir_tape.c          tapes
@@ -83,7 +84,9 @@ typedef struct mlir_function {
     int dim_count, dim_capacity;
     const char **dim_names;
     mlir_value *frame;          /* the slots of the code being walked */
-    const code *lazy;           /* a block whose steps are emitted when their slots are read; else NULL */
+    int slots;
+    bool top_level;             /* the frame is the program's: */
+    int reached;                /* which of its steps is being emitted; those before are when they are read */
     int inlined;                /* functions being walked in place */
 } mlir_function;
 
@@ -103,6 +106,10 @@ typedef struct emitter {
     context *c;
     arena *a;
     const code_program *code;
+    const step **steps;         /* of the top level, through its chain of blocks */
+    int step_count;
+    const code *tail;           /* the final expression, or NULL */
+    const struct capture_set *captures; /* NULL until something is staged */
     mlir_options options;
     text *out;
     mlir_exports *exports;
@@ -196,6 +203,9 @@ mlir_value mlir_template(emitter *e, const type *t, const mlir_value *actual);
 /* ---- mlir_code.c ---- */
 mlir_value mlir_code(emitter *e, const code *n, mlir_hint hint);
 mlir_value mlir_slot(emitter *e, int slot);
+void mlir_step(emitter *e, const step *s);
+/* All slots that the steps so far may fill. */
+void mlir_fill_frame(emitter *e);
 /* An integer that is a size, as a dim. */
 int64_t mlir_size(emitter *e, const code *n);
 void mlir_bind(emitter *e, const binding *to, const mlir_value *v);
@@ -203,9 +213,17 @@ mlir_hint mlir_hint_item(mlir_hint hint, int i);
 
 /* ---- mlir_index.c ---- */
 mlir_value mlir_subscripts(emitter *e, const code *n, mlir_hint hint);
+/* That a slice with these lo, dims and step stays within the axis. */
+void mlir_assert_slice(emitter *e, int axis, int64_t size, const op_attrs *attrs);
 
-/* ---- mlir_composite.c ---- */
-mlir_value mlir_composite(emitter *e, const code *n, mlir_hint hint);
+/* ---- mlir_stage.c ---- */
+/* What is made of ops only when it is staged: derivatives, and builtins made of several ops. */
+mlir_value mlir_staged(emitter *e, const code *n);
+
+/* ---- mlir_graph.c ---- */
+struct graph;
+/* Emits a graph's own region, of whose variables `of` has the parameters; gives the results as a tuple. */
+bool mlir_graph(emitter *e, struct graph *g, mlir_value *of) MUST_CHECK;
 
 /* ---- mlir_call.c ---- */
 mlir_value mlir_call(emitter *e, const code *n, mlir_hint hint);
@@ -221,12 +239,28 @@ mlir_value mlir_push(emitter *e, const code *n);
 mlir_value mlir_pop(emitter *e, const code *n);
 mlir_value mlir_is_empty(emitter *e, const code *n);
 void mlir_drop(emitter *e, const mlir_value *v);
+/* The same of leaves: what is pushed first is popped last. leaf: on entry the types of what is popped. */
+const char *mlir_push_leaves(emitter *e, const char *tape, mlir_value *const *leaf, int count);
+const char *mlir_pop_leaves(emitter *e, const char *tape, mlir_value **leaf, int count);
+mlir_value mlir_tape_value(const char *name, mlir_value *entry);
+const char *mlir_tape_empty_at(emitter *e, const char *tape);
 
 /* ---- mlir_control.c ---- */
+/* Part of a branch or loop: emits it and gives its value; carried: of a loop, its values in this iteration. */
+typedef mlir_value mlir_text(emitter *e, void *self, const mlir_value *carried);
+mlir_value mlir_branches(emitter *e, const mlir_value *condition, mlir_text *then, mlir_text *otherwise, void *self,
+                         mlir_hint hint);
+typedef struct mlir_loop {
+    int count;
+    const char *const *names;   /* of the carries; NULL where one has none */
+    mlir_text *condition, *body;    /* a Bool; what is carried on, a tuple where there is more than one */
+    void *self;
+} mlir_loop;
+/* All that the loop carries, as a tuple whatever its number. */
+mlir_value mlir_loop_of(emitter *e, const mlir_loop *of, const mlir_value *inits, mlir_hint hint);
 mlir_value mlir_if(emitter *e, const code *n, mlir_hint hint);
 mlir_value mlir_and_or(emitter *e, const code *n);
 mlir_value mlir_while(emitter *e, const code *n, mlir_hint hint);
-mlir_value mlir_handle(emitter *e, const code *n);
 
 /* ---- mlir_check.c ---- */
 void mlir_assert(emitter *e, const char *condition, const char *format, ...) PRINTF_LIKE(3, 4);

@@ -77,7 +77,7 @@ static void one_range(emitter *e, const index_axis *a, int axis, int64_t size, o
 }
 
 /* That `count` places from lo on, `stride` apart, lie within the axis; where there is none, any will do. */
-static void assert_fits(emitter *e, int axis, int64_t size, const op_attrs *attrs) {
+void mlir_assert_slice(emitter *e, int axis, int64_t size, const op_attrs *attrs) {
     int64_t lo = attrs->lo[axis], count = attrs->dims[axis], stride = attrs->step[axis];
     if (lo >= 0 && count >= 0 && size >= 0) {
         if (!op_slice_fits(lo, count, stride, size)) mlir_refuse(e, "a slice of axis %d is out of range", axis);
@@ -105,7 +105,7 @@ static void one_stretch(emitter *e, const index_axis *a, int axis, int64_t size,
     if (a->step != NULL) attrs->step[axis] = value_as_int(&a->step->u.constant);
     attrs->dims[axis] = a->count != NULL ? mlir_size(e, a->count) : added->type.dims[axis];
     attrs->lo[axis] = bound(e, a->lo, size, 0);
-    if (!e->failed) assert_fits(e, axis, size, attrs);
+    if (!e->failed) mlir_assert_slice(e, axis, size, attrs);
     if (attrs->dims[axis] == 0) attrs->lo[axis] = 0;
 }
 

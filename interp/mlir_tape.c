@@ -5,7 +5,7 @@
 
 static const mlir_hint no_hint;
 
-static mlir_value tape_value(const char *name, mlir_value *element) {
+mlir_value mlir_tape_value(const char *name, mlir_value *element) {
     return (mlir_value){.kind = MLIR_TAPE, .name = name, .dim = MLIR_NO_DIM, .count = 1, .items = element};
 }
 
@@ -13,7 +13,7 @@ mlir_value mlir_tape_empty(emitter *e, const type *entry) {
     mlir_value *element = MLIR_ARRAY(e, mlir_value, 1);
     if (element == NULL) return (mlir_value){.kind = MLIR_NONE};
     *element = mlir_template(e, entry, NULL);
-    return tape_value(mlir_number(e, DT_I64, 0.0), element);
+    return mlir_tape_value(mlir_number(e, DT_I64, 0.0), element);
 }
 
 /* The type of a leaf as cells hold it: of any sizes. */
@@ -41,13 +41,18 @@ static const char *push_leaf(emitter *e, const char *tape, const mlir_value *lea
     return mlir_let(e, "func.call @%s(%s, %s) : (i64, %s) -> i64", name, tape, v.name, held);
 }
 
+const char *mlir_push_leaves(emitter *e, const char *tape, mlir_value *const *leaf, int count) {
+    for (int i = 0; i < count && !e->failed; i++) tape = push_leaf(e, tape, leaf[i]);
+    return tape;
+}
+
 mlir_value mlir_push(emitter *e, const code *n) {
     mlir_value tape = mlir_code(e, n->u.two.a, no_hint), x = mlir_code(e, n->u.two.b, no_hint);
     int count;
     if (e->failed || tape.kind != MLIR_TAPE) return (mlir_value){.kind = MLIR_NONE};
     x = mlir_copy(e, &x);
     mlir_value **leaf = mlir_leaves(e, &x, &count);
-    for (int i = 0; i < count && !e->failed; i++) tape.name = push_leaf(e, tape.name, leaf[i]);
+    tape.name = mlir_push_leaves(e, tape.name, leaf, count);
     return tape;
 }
 
@@ -73,8 +78,16 @@ static const char *pop_leaf(emitter *e, const char *tape, mlir_value *leaf) {
     return below;
 }
 
-static const char *is_empty(emitter *e, const char *tape) {
+const char *mlir_tape_empty_at(emitter *e, const char *tape) {
     return mlir_let(e, "arith.cmpi eq, %s, %s : i64", tape, mlir_number(e, DT_I64, 0.0));
+}
+
+const char *mlir_pop_leaves(emitter *e, const char *tape, mlir_value **leaf, int count) {
+    const char *empty = mlir_tape_empty_at(e, tape);
+    const char *some = mlir_let(e, "arith.xori %s, %s : i1", empty, mlir_number(e, DT_Bool, 1.0));
+    mlir_assert(e, some, "pop of an empty tape");
+    for (int i = count - 1; i >= 0 && !e->failed; i--) tape = pop_leaf(e, tape, leaf[i]);
+    return tape;
 }
 
 mlir_value mlir_pop(emitter *e, const code *n) {
@@ -82,18 +95,16 @@ mlir_value mlir_pop(emitter *e, const code *n) {
     mlir_value out = {.kind = MLIR_TUPLE, .count = 2, .items = MLIR_ARRAY(e, mlir_value, 2)};
     int count;
     if (e->failed || tape.kind != MLIR_TAPE) return none;
-    const char *some = mlir_let(e, "arith.xori %s, %s : i1", is_empty(e, tape.name), mlir_number(e, DT_Bool, 1.0));
-    mlir_assert(e, some, "pop of an empty tape");
     out.items[1] = mlir_copy(e, tape.items);
     mlir_value **leaf = mlir_leaves(e, &out.items[1], &count);
-    for (int i = count - 1; i >= 0 && !e->failed; i--) tape.name = pop_leaf(e, tape.name, leaf[i]);
+    tape.name = mlir_pop_leaves(e, tape.name, leaf, count);
     out.items[0] = tape;
     return out;
 }
 
 mlir_value mlir_is_empty(emitter *e, const code *n) {
     mlir_value tape = mlir_code(e, n->u.two.a, no_hint);
-    return mlir_number_value(e, DT_Bool, is_empty(e, tape.name != NULL ? tape.name : ""));
+    return mlir_number_value(e, DT_Bool, mlir_tape_empty_at(e, tape.name != NULL ? tape.name : ""));
 }
 
 /* Whatever tapes are in v end here. */

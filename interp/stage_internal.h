@@ -1,4 +1,5 @@
-/* Symbolic values, and the parts of staging. Internal to stage*.c. */
+/* Symbolic values, and the parts of staging. Internal to stage*.c, and to
+ * mlir_stage.c, which stages an expression where it stands. */
 #ifndef KINA_STAGE_INTERNAL_H
 #define KINA_STAGE_INTERNAL_H
 

@@ -117,7 +117,10 @@ static const program_text to_mlir = {
     "  (if (n > 2) { sum(z) } else { mean(y[0]) }, softmax(y))\n"
     "}\n"
     "let a = [1.0, 2.0, 3.0];\n"
-    "(twice(fn(x: tensor<F32, [3]>) -> tensor<F32, [3]> { x * a }, a), f([[1.0, 2.0, 3.0]], [a, a, a], 3))\n",
+    "fn g(x: tensor<F32, [B, 3]>, w: tensor<F32, [3, 3]>, n: I32) -> F32 { let (y, z) = f(x, w, n); y + sum(z * z) }\n"
+    "let x = [[1.0, 2.0, 3.0]];\n"
+    "(twice(fn(x: tensor<F32, [3]>) -> tensor<F32, [3]> { x * a }, a), f(x, [a, a, a], 3),\n"
+    " handle g(x, [a, a, a], 3) with reverseMode)\n",
 };
 
 enum { MOST = 20000 };          /* allocations of one program, far more than any makes */

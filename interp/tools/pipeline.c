@@ -241,9 +241,12 @@ static bool translate(pipeline *p) {
     return run(p, argv);
 }
 
+/* A program may call a function like one of the C library's (`step`, `index`): inside the library its own is meant. */
+#define OWN_FIRST "-Wl,-Bsymbolic"
+
 /* No call of libm may be folded or replaced: pow(x, 2.0) stays a call. */
 static bool with_clang(pipeline *p, const char *path) {
-    const char *const argv[] = {"clang-19", "-O2", "-fno-builtin", "-fPIC", "-shared", "-Wno-override-module",
+    const char *const argv[] = {"clang-19", "-O2", "-fno-builtin", "-fPIC", "-shared", OWN_FIRST, "-Wno-override-module",
                                 p->file[FILE_IR], p->file[FILE_RUNTIME], "-lm", "-o", path, NULL};
     return run(p, argv);
 }
@@ -251,7 +254,7 @@ static bool with_clang(pipeline *p, const char *path) {
 static bool with_llc(pipeline *p, const char *path) {
     const char *const compile[] = {"llc-19", "-O2", "-relocation-model=pic", "-filetype=obj",
                                    p->file[FILE_IR], "-o", p->file[FILE_OBJECT], NULL};
-    const char *const link[] = {"gcc", "-O2", "-fPIC", "-shared", p->file[FILE_OBJECT],
+    const char *const link[] = {"gcc", "-O2", "-fPIC", "-shared", OWN_FIRST, p->file[FILE_OBJECT],
                                 p->file[FILE_RUNTIME], "-lm", "-o", path, NULL};
     return run(p, compile) && run(p, link);
 }

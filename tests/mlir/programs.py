@@ -31,13 +31,14 @@ class Value:
 class Function:
     def __init__(self, name, rng):
         self.name, self.rng = name, rng
+        self.differentiated = rng.random() < 0.5    # its gradient is called too
         self.sizes = {"B": rng.randint(1, 4), "D": rng.randint(1, 4)}
         self.lines, self.values, self.helpers, self.count = [], [], [], 0
         self.depth = 1
         self.parameters = [self.parameter(i) for i in range(rng.randint(1, 4))]
         self.known = {d for p in self.parameters for d in p.dims if isinstance(d, str)}
         self.values = list(self.parameters)
-        for _ in range(rng.randint(2, 7)):
+        for _ in range(rng.randint(2, 9)):
             self.statement()
         self.finish()
 
@@ -61,6 +62,10 @@ class Function:
         rng = self.rng
         given = [rng.choice(self.values) for _ in range(rng.choice([1, 1, 2, 3]))]
         given[0] = self.values[-1]
+        floating = [v for v in self.values if v.dtype in FLOATS]
+        self.differentiated = self.differentiated and any(p.dtype in FLOATS for p in self.parameters)
+        if self.differentiated:
+            given = [floating[-1]]
         self.results = [Value(v.text, v.dtype, v.dims) for v in given]
         for v in self.parameters + self.results:
             v.by_value = v.rank == 0 and rng.random() < 0.6
@@ -71,6 +76,17 @@ class Function:
         self.lines.append(INDENT + (f"({names})" if many else names))
         head = f"fn {self.name}({parameters}) -> {f'({types})' if many else types} {{\n"
         self.text = "".join(self.helpers) + head + "\n".join(self.lines) + "\n}\n"
+        self.signatures = [(self.name, [(v.dtype, v.dims, v.by_value) for v in self.results])]
+        if self.differentiated:
+            self.add_gradient(parameters)
+
+    def add_gradient(self, parameters):
+        """A function beside it that gives the primal and the gradients; nothing is spelled, so by descriptor."""
+        floating = [v for v in self.parameters if v.dtype in FLOATS]
+        called = ", ".join(v.text for v in self.parameters)
+        self.text += f"fn {self.name}_grad({parameters}) {{ handle {self.name}({called}) with reverseMode }}\n"
+        results = [(v.dtype, v.dims, False) for v in self.results + floating]
+        self.signatures.append((f"{self.name}_grad", results))
 
     def size(self, d):
         return self.sizes[d] if isinstance(d, str) else d
@@ -111,6 +127,8 @@ class Function:
             self.let(f"!{v.text}", v.dtype, v.dims)
         else:
             names = OF_NUMBERS + (OF_FLOATS if v.dtype in FLOATS else []) + ["-"]
+            if self.differentiated:
+                names.remove("lgamma") if "lgamma" in names else None   # its gradient has no lowering
             name = self.rng.choice(names)
             self.let(f"-{v.text}" if name == "-" else f"{name}({v.text})", v.dtype, v.dims)
         return True

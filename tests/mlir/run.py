@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Programs lowered to MLIR, built, called, and held against the interpreter under --numerics compiled, bit for bit.
 
-    tests/mlir/run.py --bin build/kina-interp [--count 300] [--seed 1] [--show K]
+    tests/mlir/run.py --bin build/kina-interp [--count 300] [--seed 1] [--show K] [--update]
 
-Written functions (cases.kina) and random ones (programs.py), PER_MODULE of them in a module. Without MLIR's tools all
-are skipped, by name and with their number.
+Written functions (cases.kina) and random ones (programs.py), PER_MODULE of them in a module, half of those with their
+gradients. Without MLIR's tools they are skipped, by name and with their number. Beside that the text of some modules is
+held to that of golden/, which --update writes anew: read its diff.
 """
 import argparse
 import os
@@ -23,6 +24,7 @@ import programs  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PER_MODULE = 50
+GOLDEN = ["ad_neg", "ad_neg_grad", "ad_basic", "ad_log_softmax", "ad_nll"]
 TOOLS = ["mlir-opt-19", "mlir-translate-19", "llc-19"]
 CASE = re.compile(r"^fn (\w+)\((.*)\) -> (.*?) \{", re.MULTILINE)
 TYPE = re.compile(r"tensor<(\w+), \[([^\]]*)\]>|\b(F32|F64|I32|I64|Bool)\b")
@@ -30,10 +32,10 @@ DESCRIPTION = {"F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8", "Bool": "
 
 
 class Case:
-    """A function to be called: its name, and ports (dtype, dims, by value)."""
+    """A function to be called: its name, its parameters' names, and ports (dtype, dims, by value)."""
 
-    def __init__(self, name, text, parameters, results):
-        self.name, self.text, self.parameters, self.results = name, text, parameters, results
+    def __init__(self, name, names, parameters, results):
+        self.name, self.names, self.parameters, self.results = name, names, parameters, results
 
 
 def ports(types):
@@ -46,7 +48,7 @@ def written_cases():
     """The functions of cases.kina but for helpers and those that take functions."""
     with open(os.path.join(HERE, "cases.kina"), encoding="utf-8") as f:
         text = f.read()
-    cases = [Case(m.group(1), "", ports(m.group(2)), ports(m.group(3)))
+    cases = [Case(m.group(1), re.findall(r"(\w+): ", m.group(2)), ports(m.group(2)), ports(m.group(3)))
              for m in CASE.finditer(text) if "fn(" not in m.group(2) and not m.group(1).startswith("helper")]
     return text, cases
 
@@ -54,8 +56,9 @@ def written_cases():
 def random_cases(count, seed):
     for k in range(count):
         f = programs.Function(f"f{k}", random.Random(f"{seed}:{k}"))
-        yield Case(f.name, f.text, [(v.dtype, v.dims, v.by_value) for v in f.parameters],
-                   [(v.dtype, v.dims, v.by_value) for v in f.results])
+        parameters = [(v.dtype, v.dims, v.by_value) for v in f.parameters]
+        names = [v.text for v in f.parameters]
+        yield f.text, [Case(name, names, parameters, results) for name, results in f.signatures]
 
 
 def save_npy(path, dtype, shape, data):
@@ -92,18 +95,12 @@ class Module:
     def expected(self, case, arguments):
         """What the interpreter gives: a list of results, or words."""
         given = ["--numerics", "compiled", "--format", "json", "--fn", case.name]
-        names = re.search(rf"fn {case.name}\((.*)\) ->", self.text()).group(1)
-        names = re.findall(r"(\w+): ", names)
         for i, (dtype, shape, data, _) in enumerate(arguments):
             path = os.path.join(self.folder, f"{i}.npy")
             save_npy(path, dtype, shape, data)
-            given += ["--arg", f"{names[i]}=@{path}"]
+            given += ["--arg", f"{case.names[i]}=@{path}"]
         run = kina.Run(self.binary, [self.program, *given])
         return kina.results(run) if run.code == 0 else kina.first_line(run.err)
-
-    def text(self):
-        with open(self.program, encoding="utf-8") as f:
-            return f.read()
 
 
 def differences(expected, found):
@@ -137,29 +134,49 @@ def compare(module, cases, seed, calls_each):
     return [(case, differences(want, got)) for (case, want), got in zip(wanted, found)]
 
 
+def check_golden(binary, update):
+    """How many modules have the text that golden/ has, and how many have not."""
+    passed = 0
+    for name in GOLDEN:
+        own = os.path.join(HERE, "golden", f"{name}.kina")
+        program = own if os.path.exists(own) else os.path.join(kina.ROOT, "examples", f"{name}.kina")
+        path = os.path.join(HERE, "golden", f"{name}.mlir")
+        run = kina.Run(binary, ["mlir", program])
+        if update and run.code == 0:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(run.out)
+        with open(path, encoding="utf-8") as f:
+            same = run.code == 0 and f.read() == run.out
+        passed += same
+        if not same:
+            print(f"golden {name}: exit code {run.code}, and the text is not that of {path}")
+    return passed, len(GOLDEN) - passed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default="build/kina-interp")
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--show", type=int, help="print the K-th random function")
+    parser.add_argument("--update", action="store_true", help="write golden/ anew")
     options = parser.parse_args()
     if options.show is not None:
-        print(list(random_cases(options.show + 1, options.seed))[-1].text, end="")
+        print(list(random_cases(options.show + 1, options.seed))[-1][0], end="")
         return 0
     binary = kina.interpreter(options.bin)
     text, cases = written_cases()
+    passed, failed = check_golden(binary, options.update)
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
         print(f"skipped for want of {missing[0]}: {len(cases)} written and {options.count} random functions")
-        print(f"0 passed, 0 failed, {len(cases) + options.count} skipped")
-        return 0
+        print(f"{passed} passed, {failed} failed, {len(cases) + options.count} skipped")
+        return 1 if failed else 0
     grown = list(random_cases(options.count, options.seed))
     modules = [("cases", text, cases, 3)]
     for first in range(0, len(grown), PER_MODULE):
         some = grown[first:first + PER_MODULE]
-        modules.append((f"random{first}", "".join(c.text for c in some), some, 2))
-    passed = failed = 0
+        modules.append((f"random{first}", "".join(words for words, _ in some), [c for _, of in some for c in of], 2))
     with tempfile.TemporaryDirectory() as folder:
         for name, source, of, calls_each in modules:
             module = Module(binary, folder, name, source)

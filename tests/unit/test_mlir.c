@@ -138,6 +138,10 @@ START_TEST(refusals_name_what_and_where) {
     refused("fn f(a: tensor<F64, [2, 2]>) -> tensor<F64, [2, 2]> { let b = a + a; inv(b) }\n",
             "`inv` cannot be lowered to MLIR", "inv(b)");
     refused("fn f(x: F32) -> F32 { print(x); x }\n", "`print` cannot be lowered to MLIR", "print");
+    refused("fn f(x: F32) -> F32 { x * x }\njacobian(f)(2.0)\n",
+            "this cannot be lowered to MLIR: a `jacobian` or `hessian` has as many rows as the run says, and cannot be "
+            "written out",
+            "jacobian");
     refused("fn malloc(x: F32) -> F32 { x }\n",
             "a function called `malloc` cannot be lowered to MLIR: the compiled code calls another one of this name",
             "malloc");
