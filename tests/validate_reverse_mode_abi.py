@@ -13,6 +13,7 @@ import argparse
 import ctypes
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -79,11 +80,12 @@ def rejects(binary):
     """The wrapper's result type has to be (R, T0)."""
     with open(PROGRAM, encoding="utf-8") as f:
         text = f.read()
-    right = "-> (tensor<F32, [2, 2], @host>, tensor<F32, [2, 2], @host>)"
-    judge("the program annotates its wrapper", right in text)
+    tensor = r"tensor<F32, \[2, 2\], @host>"
+    right = re.compile(rf"-> \(\s*{tensor},\s*{tensor},?\s*\)")
+    judge("the program annotates its wrapper", len(right.findall(text)) == 1)
     for wrong in ("-> tensor<F32, [2, 2], @host>", "-> (tensor<F32, [2, 2], @host>, tensor<F32, [2, 3], @host>)",
                   "-> (tensor<F32, [2, 2], @host>, (tensor<F32, [2, 2], @host>, tensor<F32, [2, 2], @host>))"):
-        run = kina.Run(binary, ["check", "-"], stdin=text.replace(right, wrong))
+        run = kina.Run(binary, ["check", "-"], stdin=right.sub(wrong, text))
         judge(f"a wrapper {wrong} is rejected", run.code == 3, f"exit code {run.code}")
 
 
