@@ -11,27 +11,6 @@ bool checkpoint_possible(const context *c) {
     return innermost_alone && !((const reverse_scope *)c->top)->keep;
 }
 
-/* ---- reports ---- */
-
-static uint64_t policy_amount(const policy *p) {
-    switch (p->kind) {
-    case POLICY_EVERY: return p->every;
-    case POLICY_SLOTS: return p->slots;
-    case POLICY_BYTES: return p->bytes;
-    default: return 0;
-    }
-}
-
-loop_report *checkpoint_report(context *c, const policy *p, span where) {
-    return context_loop(c, where, (uint8_t)p->kind, policy_amount(p));
-}
-
-bool checkpoint_kept_whole(context *c, const policy *p, span where) {
-    loop_report *r = checkpoint_report(c, p, where);
-    if (r != NULL) r->kept_whole++;
-    return r != NULL;
-}
-
 /* ---- making and releasing ---- */
 
 static bool floating_carry(const value *v) {

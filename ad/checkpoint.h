@@ -33,6 +33,8 @@ bool checkpoint_run(context *c, const policy *p, loop_body body, uint8_t handler
               int count, span where, uint64_t *trips) MUST_CHECK;
 /* Notes for --stats that a loop under this policy keeps everything. */
 bool checkpoint_kept_whole(context *c, const policy *p, span where) MUST_CHECK;
+/* Fills in the optimum of each loop that was reported. */
+void checkpoint_optima(context *c);
 /* Releases a loop; NULL is fine. */
 void checkpoint_close(context *c, checkpointed *l);
 

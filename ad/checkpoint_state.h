@@ -105,7 +105,7 @@ bool checkpoint_advance_one(context *c, checkpointed *l, uint64_t i) MUST_CHECK;
 /* Forward: keeps the hashes of the state that iteration i starts from. Backward: compares it (K0901). */
 bool checkpoint_hash_keep(context *c, checkpointed *l, uint64_t i) MUST_CHECK;
 bool checkpoint_hash_hold(context *c, checkpointed *l, uint64_t i) MUST_CHECK;
-loop_report *checkpoint_report(context *c, const policy *p, span where) MUST_CHECK;
+bool checkpoint_report(context *c, const checkpointed *l) MUST_CHECK;
 int64_t checkpoint_type_bytes(const op_type *t);
 size_t checkpoint_carried_bytes(const checkpointed *l);
 /* What is alive, with the piles of the tape and the loop counted by what is used of them; its books left out. */

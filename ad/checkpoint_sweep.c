@@ -148,25 +148,6 @@ static bool give_adjoints(sweep *s, checkpointed *l) {
     return true;
 }
 
-static bool report(sweep *s, checkpointed *l) {
-    const policy *p = &l->schedule.policy;
-    loop_report *r = checkpoint_report(s->c, p, l->where);
-    if (r == NULL) return false;
-    r->runs++;
-    if (l->trips > r->trips) r->trips = l->trips;
-    if (l->most_states > r->states) r->states = l->most_states;
-    r->state_bytes = l->state_bytes;
-    r->taped_bytes = l->taped_bytes;
-    r->on_disk = spill_is_open(&l->disk);
-    if (l->peak_tape_bytes > r->peak_tape_bytes) r->peak_tape_bytes = l->peak_tape_bytes;
-    r->adjoint_bytes = 0;
-    for (int j = 0; j < l->floats; j++) r->adjoint_bytes += (uint64_t)checkpoint_type_bytes(&l->type[l->floating[j]]);
-    r->total_trips += l->trips;
-    r->advanced += l->advanced;
-    r->taped += l->taped_again;
-    return true;
-}
-
 bool checkpoint_sweep(sweep *s, const record *r) {
     checkpointed **owner = pile_at(&s->t->loops, r->u.region.tag);
     checkpointed *l = *owner;
@@ -175,7 +156,7 @@ bool checkpoint_sweep(sweep *s, const record *r) {
     *owner = NULL;
     uint32_t results = l->tapes > 0 ? l->taped[l->tapes - 1].last : first;
     sweep_cut(s, results);
-    bool ok = sweep_iterations(s, l, r) && give_adjoints(s, l) && report(s, l);
+    bool ok = sweep_iterations(s, l, r) && give_adjoints(s, l) && checkpoint_report(s->c, l);
     checkpoint_close(s->c, l);
     s->next = first;
     return ok;

@@ -76,6 +76,7 @@ size_t schedule_smallest(const schedule *s);
 bool schedule_refuse(schedule *s, size_t margin);
 size_t schedule_budget(const schedule *s);
 bool schedule_fits(const schedule *s);  /* so far */
+loop_room schedule_room(const schedule *s);
 size_t schedule_beyond(const schedule *s, size_t state, size_t tape, size_t fixed);
 
 /* Orders. On a failed allocation inside, or for BYTES on a budget that cannot hold one iteration (K0514,
@@ -88,5 +89,8 @@ bool schedule_next_drop(schedule *s, uint64_t *state);
 /* The least number of executions (advances and taped steps) for N iterations with s states, by the binomial
  * optimum (Griewank & Walther 2000): t(N, s) + N; saturates at UINT64_MAX. */
 uint64_t schedule_optimum(uint64_t trips, uint64_t slots);
+/* The same where states and tapes share a room, by the recursion of schedule_mixed.c; where the loop is so long that its
+ * table would be large, close to it. */
+bool schedule_optimum_of_room(context *c, uint64_t trips, const loop_room *room, uint64_t *out) MUST_CHECK;
 
 #endif

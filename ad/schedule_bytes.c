@@ -134,6 +134,11 @@ size_t schedule_budget(const schedule *s) { return s->state->bytes->bytes; }
 
 bool schedule_fits(const schedule *s) { return !s->state->bytes->over; }
 
+loop_room schedule_room(const schedule *s) {
+    const bytes_state *own = s->state->bytes;
+    return (loop_room){.state = own->state, .taped = own->taped, .free = own->free};
+}
+
 size_t schedule_beyond(const schedule *s, size_t state, size_t tape, size_t fixed) {
     size_t needed = saturating_add(set_aside(state, tape, fixed), mixed_least_free(state > 0 ? state : 1));
     uint64_t bytes = budget_for(s, needed);

@@ -264,3 +264,17 @@ uint64_t mixed_split(const mixed *m, uint64_t n, uint64_t row) {
     bool better = cost_of_split(m, n, row, distance) < cost_of_split(m, n, row, inside);
     return better ? distance : inside;
 }
+
+/* ---- for reports ---- */
+
+bool schedule_optimum_of_room(context *c, uint64_t trips, const loop_room *room, uint64_t *out) {
+    enum { ENTRIES = 1 << 19 };
+    mixed m = {.entries = ENTRIES};
+    uint64_t state = room->state > 0 ? room->state : 1;
+    mixed_set(c, &m, room->free, state, room->taped > state ? room->taped : state);
+    bool changed = false, ok = mixed_cover(c, &m, trips, &changed);
+    uint64_t alone = schedule_optimum(trips, m.depth), mixed_together = ok ? mixed_cost(&m, trips, 0) : 0;
+    *out = alone < mixed_together ? alone : mixed_together;
+    mixed_close(c, &m);
+    return ok;
+}

@@ -42,17 +42,9 @@ double row_executions(const block *b, const row *r) {
     return plain > 0 ? (double)r->m.iterations / (double)plain : 0;
 }
 
-static double optimum(const row *r, uint64_t states) {
-    if (r->m.loops != 1 || r->m.runs != 1 || r->m.trips == 0 || states == 0) return 0;
-    return (double)schedule_optimum(r->m.trips, states) / (double)r->m.trips;
-}
-
 double row_optimum(const row *r) {
-    return optimum(r, r->m.states);
-}
-
-double row_optimum_of_bytes(const block *b, const row *r) {
-    return b->state_bytes > 0 ? optimum(r, (uint64_t)(row_own(b, r) / (double)b->state_bytes)) : 0;
+    if (r->m.loops != 1 || r->m.runs != 1 || r->m.trips == 0) return 0;
+    return (double)r->m.optimum / (double)r->m.trips;
 }
 
 /* ---- the table ---- */
@@ -86,7 +78,7 @@ void rows_table(const block *b, bool first) {
            "forward", "backward", "time", "cpu", "bytes", "of", "all live", "RSS", "runs",
            "optimum");
     printf("%-*s %7s %10s %11s %7s %7s %9s %7s %9s %9s %7s %8s\n", width, "", "kept", "ms", "ms",
-           "ratio", "ratio", "MiB", "bound", "MiB", "MiB", "an iter", "so many");
+           "ratio", "ratio", "MiB", "bound", "MiB", "MiB", "an iter", "at best");
     for (int i = 0; i < b->count; i++) {
         const row *r = &b->rows[i];
         printf("%-*s", width, r->name);
@@ -119,7 +111,7 @@ typedef struct field {
     int digits;
 } field;
 
-enum { FIELDS = 27 };
+enum { FIELDS = 26 };
 
 static int list_fields(const block *b, const row *r, field out[FIELDS]) {
     const measure *m = &r->m;
@@ -147,7 +139,6 @@ static int list_fields(const block *b, const row *r, field out[FIELDS]) {
         {"iterations_scheduled", (double)r->scheduled, 0},
         {"executions_per_iteration", row_executions(b, r), 6},
         {"optimum_per_iteration", row_optimum(r), 6},
-        {"optimum_of_bytes_per_iteration", row_optimum_of_bytes(b, r), 6},
         {"spacing", (double)row_spacing(r), 0},
         {"loops", (double)m->loops, 0},
         {"loop_runs", (double)m->runs, 0},

@@ -33,10 +33,8 @@ typedef struct block {
 double row_bound(const block *b, const row *r);
 double row_own(const block *b, const row *r);
 double row_executions(const block *b, const row *r); /* per iteration of the reference */
-/* The least executions per iteration with as many states, and with states in all of its own bytes;
- * 0: unknown. */
+/* The least executions per iteration with the same memory; 0: unknown. */
 double row_optimum(const row *r);
-double row_optimum_of_bytes(const block *b, const row *r);
 /* The distance of states that a spaced policy came to; 0 for others. */
 uint64_t row_spacing(const row *r);
 

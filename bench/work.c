@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ad/checkpoint.h"
 #include "bench/bench.h"
 #include "interp/tools/arguments.h"
 #include "kernels/kernel.h"
@@ -175,6 +176,7 @@ static void note_loops(measure *m, const context_stats *s) {
         m->states = l->states;
         m->state_bytes = l->state_bytes;
         m->taped_bytes = l->taped_bytes;
+        m->optimum = l->optimum;
     }
 }
 
@@ -206,6 +208,7 @@ static bool measured_call(child *j, const fn_decl *fn, const arguments *args, re
     m->iterations = c->stats.iterations;
     m->advanced = c->stats.advanced;
     m->taped = c->stats.taped;
+    checkpoint_optima(c);
     note_loops(m, &c->stats);
     for (int i = 0; i < out->count; i++) m->results += held_bytes(&out->items[i].v);
     struct rusage usage;

@@ -35,6 +35,7 @@ typedef struct measure {
     uint64_t loops, runs;     /* checkpointed loops and their runs */
     uint64_t trips, states; /* of the loop with the largest state: its longest run, the most kept */
     uint64_t state_bytes, taped_bytes;
+    uint64_t optimum;  /* executions that it needs at least with the same memory */
     uint64_t peak;     /* live bytes, everything */
     uint64_t base;     /* of them at the first body's entry: the first state included */
     uint64_t results;  /* bytes of all results */

@@ -13,6 +13,12 @@
  * plain loops in index order (docs/numerics.md). */
 typedef enum numerics { NUMERICS_FAST, NUMERICS_REFERENCE, NUMERICS_COMPILED } numerics;
 
+/* Memory as a checkpointed loop divides it: bytes of a state, of one more taped iteration, and what is free for them
+ * beside the state in hand and a first taped iteration. */
+typedef struct loop_room {
+    uint64_t state, taped, free;
+} loop_room;
+
 /* What a checkpointed loop of the program did, all its runs together. */
 typedef struct loop_report {
     span where;
@@ -28,6 +34,8 @@ typedef struct loop_report {
     uint64_t peak_tape_bytes;   /* of the longest piece taped at once */
     uint64_t adjoint_bytes;     /* of the carries' adjoints */
     uint64_t total_trips, advanced, taped;      /* of all runs */
+    loop_room room;             /* of the longest run */
+    uint64_t optimum;           /* executions that such a run needs at least with the same memory; 0: not asked for */
 } loop_report;
 
 typedef struct context_stats {

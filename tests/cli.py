@@ -499,6 +499,19 @@ def test_stats(k):
     need(stats["ops"] >= 3 and stats["tape_records"] >= 3, f"{stats}")
 
 
+def test_stats_of_loops(k):
+    """What a loop kept and repeated, and the least that so much memory allows."""
+    source = k.file("p.kina", "fn f(x: F64, n: I32) -> F64 { let r = while (i < n) [r = x, i = 0] { (sin(r) * 1.1, i + 1) }; r }\n"
+                              "handle f(0.5, 300) with reverseMode\n")
+    for policy, optimum in (("slots=10", 1136 / 300), ("k=7", None), ("auto", None), ("memory=40KiB", None), ("memory=64KiB", None)):
+        loop = json.loads(k.ends(0, source, "--checkpoint", policy, "--stats", "--format", "json").out)["stats"]["loops"][0]
+        runs, best = loop["executions_per_iteration"], loop["optimum_per_iteration"]
+        need(1 <= best <= runs <= 2.2 * best, f"{policy}: {runs} executions an iteration, at best {best}")
+        need(optimum is None or abs(best - optimum) < 1e-4 and runs == best, f"{policy}: {runs}, at best {best}")
+        need(loop["iterations_advanced"] + loop["iterations_taped"] == round(300 * runs), f"{policy}: {loop}")
+        need("the optimum for the same memory" in k.ends(0, source, "--checkpoint", policy, "--stats").err, policy)
+
+
 def test_full(k):
     short, full = k.ends(0, "-e", "arange(5000)").out, k.ends(0, "-e", "arange(5000)", "--full").out
     need("…" in short and len(short) < 2000, "a long tensor is abridged")

@@ -1,4 +1,5 @@
 /* One program from its bytes to its results, as the options have it. */
+#include "ad/checkpoint.h"
 #include "interp/tools/run.h"
 
 #include <errno.h>
@@ -101,6 +102,7 @@ static bool run_program(job *j) {
     results r = {.count = 0};
     int64_t start = monotonic_nanoseconds();
     if (!evaluate(j, &r)) return false;
+    checkpoint_optima(j->c);
     run_counts counts = {.ops = j->c->stats, .peak = j->c->mem.peak, .source = &j->s.e.src};
     counts.seconds = (double)(monotonic_nanoseconds() - start) * 1e-9;
     const char *folder = j->o->value[OPTION_out].text;

@@ -394,12 +394,12 @@ END_TEST
 /* Bytes of a unit: large enough for a table that covers what is compared. */
 enum { UNIT = 400000 };
 
-enum { REFERENCE_TRIPS = 160, REFERENCE_UNITS = 64 };
-static uint64_t reference[REFERENCE_UNITS + 1][REFERENCE_TRIPS + 1];
+enum { REFERENCE_TRIPS = 160, REFERENCE_UNITS = 64, LONGEST = 600, MOST_UNITS = 100 };
+static uint64_t reference[MOST_UNITS + 1][LONGEST + 1];
 
-static void fill_reference(uint64_t state, uint64_t tape) {
-    for (uint64_t m = 0; m <= REFERENCE_UNITS; m++)
-        for (uint64_t n = 0; n <= REFERENCE_TRIPS; n++) {
+static void fill_reference(uint64_t state, uint64_t tape, uint64_t units, uint64_t trips) {
+    for (uint64_t m = 0; m <= units; m++)
+        for (uint64_t n = 0; n <= trips; n++) {
             uint64_t best = n < 2 ? n : UINT32_MAX;
             if (n >= 2 && m >= tape) best = 1 + reference[m - tape][n - 1];
             for (uint64_t i = 1; n >= 2 && m >= state && i < n; i++) {
@@ -427,7 +427,7 @@ START_TEST(bytes_with_known_trips) {
     context c;
     context_init(&c);
     for (size_t k = 0; k < COUNT_OF(units); k++) {
-        fill_reference(units[k][0], units[k][1]);
+        fill_reference(units[k][0], units[k][1], REFERENCE_UNITS, REFERENCE_TRIPS);
         size_t state = UNIT * units[k][0], tape = UNIT * units[k][1] - state;
         for (uint64_t at = 0; at < 2; at++) {
             const sizes z[] = {{at, state, tape, 70}, {NOTHING, 0, 0, 0}};
@@ -465,6 +465,32 @@ START_TEST(bytes_against_the_printed_tables) {
         const sizes z[] = {{1, UNIT, UNIT * (hundred[k][1] - 1), 70}, {NOTHING, 0, 0, 0}};
         machine m = run(&c, budget(z, UNIT * hundred[k][0], true), 100, z);
         NEED(m.executions == hundred[k][2]);
+    }
+    context_close(&c);
+}
+END_TEST
+
+/* From two states to a hundred, whether the trip count is known or not. What a report calls the optimum is that. */
+START_TEST(bytes_near_the_optimum) {
+    static const uint64_t tapes[] = {1, 3};
+    static const uint64_t trips[] = {3, 20, 77, 150, 300, LONGEST};
+    context c;
+    context_init(&c);
+    for (size_t k = 0; k < COUNT_OF(tapes); k++) {
+        fill_reference(1, tapes[k], MOST_UNITS, LONGEST);
+        const sizes z[] = {{1, UNIT, UNIT * (tapes[k] - 1), 70}, {NOTHING, 0, 0, 0}};
+        for (uint64_t m = 2; m <= MOST_UNITS; m++)
+            for (size_t i = 0; i < COUNT_OF(trips); i++) {
+                uint64_t n = trips[i], best = reference[m][n], told;
+                const loop_room shared = {UNIT, UNIT * tapes[k], UNIT * m};
+                NEED(schedule_optimum_of_room(&c, n, &shared, &told) && told == best);
+                for (int known = 0; known < 2; known++) {
+                    policy p = budget(z, UNIT * m, known);
+                    machine got = run(&c, p, n, z);
+                    NEED(got.executions >= best && (double)got.executions <= 1.1 * (double)best);
+                    NEED(got.peak <= p.bytes);
+                }
+            }
     }
     context_close(&c);
 }
@@ -662,6 +688,7 @@ Suite *suite_schedule(void) {
     tcase_add_test(t, counts_below_one);
     tcase_add_test(t, bytes_with_known_trips);
     tcase_add_test(t, bytes_against_the_printed_tables);
+    tcase_add_test(t, bytes_near_the_optimum);
     tcase_add_test(t, bytes_with_unknown_trips);
     tcase_add_test(t, bytes_for_long_loops);
     tcase_add_test(t, bytes_that_suffice_run_once);
