@@ -70,6 +70,9 @@ bool forward_parameter(context *c, forward_scope *s, const value *tangent, span 
 bool forward_leave(context *c, forward_scope *s, value *primal, int count, span where,
                    value *tangent) MUST_CHECK;
 void forward_abandon(context *c, forward_scope *s);
+/* The handler as a forward scope, or NULL; the tangent of the value at this index, or NULL. */
+forward_scope *forward_of(handler *h);
+const value *forward_tangent(const forward_scope *s, uint32_t index);
 
 /* ---- control flow, told by the evaluator ---- */
 
@@ -96,8 +99,11 @@ bool ad_loop(context *c, uint32_t first, const value *const *results, int result
              const value *const *reads, int count, span where) MUST_CHECK;
 
 /* In forward mode alone nothing needs the records of values that died: keeps those of `values` (whose
- * indices are adjusted) and forgets all others from index `mark` on. Does nothing while recording. */
-void ad_reclaim(context *c, uint32_t mark, value *const *values, int count);
+ * indices are adjusted) and of their tangents, and forgets all others from index `mark` on. Does nothing
+ * while recording, nor where it finds no memory for it. */
+void ad_reclaim(context *c, uint32_t mark, value *const *values, size_t count);
+/* Forgets the tangents of the value at this index, which is dead; its record stays. */
+void ad_forget_tangents(context *c, uint32_t index);
 
 /* ---- decisions, for what may be run again ---- */
 

@@ -31,6 +31,7 @@ void checkpoint_close(context *c, checkpointed *l) {
     for (int i = 0; i < l->tapes; i++) give_back(c, l->taped[i].from, index_bytes(l));
     give_back(c, l->taped, (size_t)l->tape_room * sizeof *l->taped);
     pile_close(c, &l->starts);
+    give_back(c, l->place, l->place_room * sizeof *l->place);
     pile_close(c, &l->hashes);
     schedule_close(&l->schedule);
     trail_close(c, &l->own);
@@ -76,7 +77,7 @@ static checkpointed *checkpoint_new(context *c, const policy *p, loop_body body,
     l->handlers = handlers;
     l->where = where;
     l->dual = c->tape->forward_depth > 0;
-    l->first = l->floor = tape_top(c->tape);
+    l->first = l->floor = l->base = tape_top(c->tape);
     l->states.element = sizeof(checkpoint_state);
     l->starts.element = sizeof(uint32_t);
     l->hashes.element = sizeof(uint64_t);
@@ -118,21 +119,12 @@ static bool run_body(context *c, checkpointed *l, uint64_t i) {
     return context_may_go_on(c, l->where) && l->body.run(l->body.self);
 }
 
-/* With a forward handler outside, an iteration that is over leaves records and tangents behind, of which only the
- * carries' are still of use. */
-static void forget_dead(context *c, checkpointed *l) {
-    value *place[16];
-    if (l->floats > (int)COUNT_OF(place)) return;
-    for (int j = 0; j < l->floats; j++) place[j] = float_carry(l, j);
-    ad_reclaim(c, l->floor, place, l->floats);
-}
-
 bool checkpoint_advance_one(context *c, checkpointed *l, uint64_t i) {
     for (int j = 0; j < l->floats && !l->dual; j++) float_carry(l, j)->index = 0;
     handler *top = c->top;
     if (top->recorders > 0) c->top = top->outer;
     bool ok = run_body(c, l, i);
-    if (ok && l->dual) forget_dead(c, l);
+    ok = ok && (!l->dual || checkpoint_dual_advanced(c, l));
     c->top = top;
     c->stats.advanced += ok;
     l->advanced += ok;
@@ -271,7 +263,7 @@ static bool forward_one(context *c, checkpointed *l, uint64_t i) {
     if (l->refused) return measure_only(c, l, i);
     uint64_t demoted = order.tape ? order.demote : i;
     demote(c, l, demoted, i);
-    checkpoint_drop_unwanted(c, l);
+    if (!checkpoint_drop_unwanted(c, l)) return false;
     if (order.tape && l->tapes == 0 && !checkpoint_tape_begin(c, l, i)) return false;
     bool with_state = l->schedule.policy.kind == POLICY_BYTES; /* there each taped iteration has its state */
     if (order.tape && with_state) checkpoint_measure_begin(c, l);

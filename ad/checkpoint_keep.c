@@ -13,11 +13,13 @@ static void release_carries(context *c, checkpointed *l, value *carry, int count
     give_back(c, carry, (size_t)l->body.carries * sizeof *carry);
 }
 
-static checkpoint_state *state_number(const checkpointed *l, uint32_t number) { return pile_at(&l->states, number); }
+checkpoint_state *checkpoint_state_number(const checkpointed *l, uint32_t number) {
+    return pile_at(&l->states, number);
+}
 
 void checkpoint_keep_close(context *c, checkpointed *l) {
     for (uint32_t i = 0; i < l->states.count; i++) {
-        checkpoint_state *s = state_number(l, i);
+        checkpoint_state *s = checkpoint_state_number(l, i);
         if (s->carry != NULL) release_carries(c, l, s->carry, l->body.carries);
     }
     pile_close(c, &l->states);
@@ -55,7 +57,7 @@ bool checkpoint_kept(context *c, checkpointed *l, const checkpoint_state *state,
 
 bool checkpoint_keep(context *c, checkpointed *l, uint64_t iteration) {
     uint32_t count = l->states.count;
-    if (count > 0 && state_number(l, count - 1)->iteration >= iteration) {
+    if (count > 0 && checkpoint_state_number(l, count - 1)->iteration >= iteration) {
         return error_set(&c->err, ERROR_K0901, l->where, "the schedule keeps states out of order");
     }
     value *carry = take(c, (size_t)l->body.carries * sizeof *carry);
@@ -84,25 +86,25 @@ checkpoint_state *checkpoint_state_at(checkpointed *l, uint64_t iteration) {
     uint32_t low = 0, high = l->states.count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (state_number(l, middle)->iteration < iteration) {
+        if (checkpoint_state_number(l, middle)->iteration < iteration) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     if (low == l->states.count) return NULL;
-    checkpoint_state *s = state_number(l, low);
+    checkpoint_state *s = checkpoint_state_number(l, low);
     return s->iteration == iteration && s->carry != NULL ? s : NULL;
 }
 
 static void close_gaps(context *c, checkpointed *l) {
     uint32_t count = l->states.count, to = 0;
-    while (count > 0 && state_number(l, count - 1)->carry == NULL) count--;
+    while (count > 0 && checkpoint_state_number(l, count - 1)->carry == NULL) count--;
     l->gaps -= l->states.count - count;
     if (l->gaps > (count - l->gaps) / STATES_PER_GAP + GAPS_LEAST) {
         for (uint32_t from = 0; from < count; from++) {
-            const checkpoint_state *s = state_number(l, from);
-            if (s->carry != NULL) *state_number(l, to++) = *s;
+            const checkpoint_state *s = checkpoint_state_number(l, from);
+            if (s->carry != NULL) *checkpoint_state_number(l, to++) = *s;
         }
         count = to;
         l->gaps = 0;
@@ -110,14 +112,18 @@ static void close_gaps(context *c, checkpointed *l) {
     pile_truncate(c, &l->states, count);
 }
 
-void checkpoint_drop_unwanted(context *c, checkpointed *l) {
+bool checkpoint_drop_unwanted(context *c, checkpointed *l) {
     uint64_t iteration;
+    bool any = false;
     while (schedule_next_drop(&l->schedule, &iteration)) {
         checkpoint_state *s = checkpoint_state_at(l, iteration);
         if (s == NULL) continue;
+        if (l->dual) checkpoint_dual_drop(c, l, s);
         release_carries(c, l, s->carry, l->body.carries);
         s->carry = NULL;
         l->gaps++;
         close_gaps(c, l);
+        any = true;
     }
+    return !any || !l->dual || checkpoint_dual_dropped(c, l);
 }

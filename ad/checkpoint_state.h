@@ -4,6 +4,7 @@
 
 #include "ad/checkpoint.h"
 #include "ad/spill.h"
+#include "ad/sweep.h"
 
 /* A kept state: what iteration `iteration` starts from. References, not copies; a tensor on disk is a value of
  * kind NONE whose payload is its place in the file. */
@@ -50,7 +51,10 @@ struct checkpointed {
     bool dual;                  /* forward handlers outside: states keep their tangents, nothing is taped ahead */
     uint64_t trips;
     uint32_t first;             /* tape_top before the loop */
+    uint32_t base;              /* dual: the first record of this run, forward or back; behind it all is the loop's */
     uint32_t floor;             /* dual: records from here on are of iterations that are over */
+    value **place;              /* dual: scratch, where live values are */
+    size_t places, place_room;
     op_type *type;              /* of the carries, which keep it */
     int floats;                 /* floating carries */
     int *floating;              /* which they are */
@@ -93,7 +97,8 @@ checkpoint_state *checkpoint_state_at(checkpointed *l, uint64_t iteration);     
 /* The carried value that a state keeps, owned by the caller. */
 bool checkpoint_kept(context *c, checkpointed *l, const checkpoint_state *state, int carry, value *out) MUST_CHECK;
 bool checkpoint_keep(context *c, checkpointed *l, uint64_t iteration) MUST_CHECK;
-void checkpoint_drop_unwanted(context *c, checkpointed *l);
+bool checkpoint_drop_unwanted(context *c, checkpointed *l) MUST_CHECK;
+checkpoint_state *checkpoint_state_number(const checkpointed *l, uint32_t number);
 void checkpoint_keep_close(context *c, checkpointed *l);
 /* Begins a taped run at the present carries; ends it after them. */
 bool checkpoint_tape_begin(context *c, checkpointed *l, uint64_t iteration) MUST_CHECK;
@@ -121,6 +126,12 @@ void checkpoint_account(context *c, const checkpointed *l);
 size_t checkpoint_margin(const checkpointed *l);
 /* An estimate, where nothing is taped ahead. */
 void checkpoint_measure_dual(checkpointed *l);
+/* With forward handlers outside: forgets what an advanced iteration left; what dropped states left; what a swept piece
+ * left, but for what the adjoints of the carries and of `reads`, taken from the loop's record, need. */
+bool checkpoint_dual_advanced(context *c, checkpointed *l) MUST_CHECK;
+bool checkpoint_dual_dropped(context *c, checkpointed *l) MUST_CHECK;
+void checkpoint_dual_drop(context *c, checkpointed *l, const checkpoint_state *state);
+bool checkpoint_dual_swept(sweep *s, checkpointed *l, const record *r) MUST_CHECK;
 /* Forgets a taped run; its records are the newest. */
 void checkpoint_tape_pop(context *c, checkpointed *l);
 trail_mark checkpoint_place(const context *c, const checkpointed *l);

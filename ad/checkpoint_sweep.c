@@ -69,24 +69,6 @@ static bool run_again(sweep *s, checkpointed *l, const backward_order *order) {
 
 /* ---- sweeping ---- */
 
-enum { DUAL_LIVE = 64 };        /* adjoints that a swept piece may have touched; with more its records stay */
-
-/* With one forward handler outside (and no reverse one) the records of a swept piece are of use to nobody but where
- * the adjoints that it gave keep their tangents: those of the carries, and of what the loop reads. */
-static void forget_swept(sweep *s, checkpointed *l, const record *r, uint32_t first) {
-    value *place[DUAL_LIVE];
-    int count = 0;
-    if (s->frees_records || !s->frees_saved || s->c->top->pushers != 1) return;
-    if ((uint32_t)l->floats + r->u.region.reads > DUAL_LIVE) return;
-    for (int j = 0; j < l->floats; j++) place[count++] = &l->adjoint[j];
-    for (uint32_t i = 0; i < r->u.region.reads; i++) {
-        uint32_t index = tape_operand(s->t, r->u.region.place + r->u.region.results + i);
-        if (sweep_wants(s, index)) place[count++] = sweep_adjoint(s, index);
-    }
-    sweep_forget(s, first);
-    ad_reclaim(s->c, first, place, count);
-}
-
 /* The newest taped run takes the carries' adjoints in behind it and gives those before it. */
 static bool sweep_taped(sweep *s, checkpointed *l, const record *r) {
     checkpoint_taped *run = &l->taped[l->tapes - 1];
@@ -108,9 +90,8 @@ static bool sweep_taped(sweep *s, checkpointed *l, const record *r) {
         *slot = value_none();
     }
     sweep_cut(s, run->first);
-    forget_swept(s, l, r, run->first);
     checkpoint_tape_pop(s->c, l);
-    return true;
+    return !l->dual || checkpoint_dual_swept(s, l, r);
 }
 
 static bool sweep_iterations(sweep *s, checkpointed *l, const record *r) {
@@ -123,8 +104,7 @@ static bool sweep_iterations(sweep *s, checkpointed *l, const record *r) {
         }
         backward_order order;
         if (!schedule_backward(&l->schedule, left, &order)) return false;
-        checkpoint_drop_unwanted(s->c, l);
-        if (!run_again(s, l, &order)) return false;
+        if (!checkpoint_drop_unwanted(s->c, l) || !run_again(s, l, &order)) return false;
     }
     return true;
 }
@@ -156,6 +136,7 @@ bool checkpoint_sweep(sweep *s, const record *r) {
     *owner = NULL;
     uint32_t results = l->tapes > 0 ? l->taped[l->tapes - 1].last : first;
     sweep_cut(s, results);
+    l->base = l->floor = tape_top(s->t);
     bool ok = sweep_iterations(s, l, r) && give_adjoints(s, l) && checkpoint_report(s->c, l);
     checkpoint_close(s->c, l);
     s->next = first;

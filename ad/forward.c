@@ -9,7 +9,7 @@
 static bool forward_perform(context *c, handler *h, const op_call *call, value *out);
 static bool forward_custom(context *c, handler *h, const custom_call *call, value *out);
 
-static const value *tangent_of(const forward_scope *s, uint32_t index) {
+const value *forward_tangent(const forward_scope *s, uint32_t index) {
     if (index < s->base || index - s->base >= s->capacity) return NULL;
     const value *t = &s->tangent[index - s->base];
     return t->kind == VALUE_NONE ? NULL : t;
@@ -81,7 +81,7 @@ static bool zeros_like(context *c, const forward_scope *s, const value *v, span 
 
 /* v's tangent, or zeros; owned by the caller. */
 static bool tangent_or_zeros(context *c, const forward_scope *s, const value *v, span where, value *out) {
-    const value *t = tangent_of(s, v->index);
+    const value *t = forward_tangent(s, v->index);
     if (t == NULL) return zeros_like(c, s, v, where, out);
     *out = value_retain(*t);
     return true;
@@ -115,7 +115,7 @@ static void read_operands(pushed *u) {
         uint8_t ones = attrs != NULL && k < 3 ? attrs->ones[k] : 0;
         u->in[k] = u->call->n <= 3 ? performer_add(&u->p, v, ones) : TERM_NONE;
         u->in_type[k] = value_type(v);
-        const value *t = tangent_of(u->s, v->index);
+        const value *t = forward_tangent(u->s, v->index);
         u->tangent[k] = t == NULL ? TERM_NONE : performer_add(&u->p, t, ones);
     }
 }
@@ -163,7 +163,7 @@ static bool push_concat(context *c, forward_scope *s, const op_call *call, value
 
 static bool has_tangent(const forward_scope *s, const op_call *call) {
     for (int k = 0; k < call->n; k++) {
-        if (tangent_of(s, call->in[k].index) != NULL) return true;
+        if (forward_tangent(s, call->in[k].index) != NULL) return true;
     }
     return false;
 }
@@ -219,7 +219,7 @@ static bool forward_custom(context *c, handler *h, const custom_call *call, valu
     forward_scope *s = (forward_scope *)h;
     if (!custom_at(c, h->outer, call, out)) return false;
     bool active = false;
-    for (int k = 0; k < call->count; k++) active |= tangent_of(s, call->args[k].index) != NULL;
+    for (int k = 0; k < call->count; k++) active |= forward_tangent(s, call->args[k].index) != NULL;
     if (!active || !custom_floating(out)) return true;
     value tangent;
     bool ok;
@@ -259,52 +259,4 @@ bool forward_leave(context *c, forward_scope *s, value *primal, int count, span 
     return made == count;
 }
 
-/* ---- forgetting the dead ---- */
-
-static void move_tangent(context *c, handler *h, uint32_t from, uint32_t to) {
-    if (h->perform != forward_perform) return;
-    forward_scope *s = (forward_scope *)h;
-    if (from < s->base || from - s->base >= s->capacity || from == to) return;
-    value_release(c, s->tangent[to - s->base]);
-    s->tangent[to - s->base] = s->tangent[from - s->base];
-    s->tangent[from - s->base] = value_none();
-}
-
-static void drop_tangents(context *c, handler *h, uint32_t from, uint32_t top) {
-    if (h->perform != forward_perform) return;
-    forward_scope *s = (forward_scope *)h;
-    for (uint32_t i = from < s->base ? s->base : from; i < top && i - s->base < s->capacity; i++) {
-        value_release(c, s->tangent[i - s->base]);
-        s->tangent[i - s->base] = value_none();
-    }
-}
-
-/* The live value with the smallest index at or behind `from`, or 0. */
-static uint32_t next_live(value *const *values, int count, uint32_t from) {
-    uint32_t least = 0;
-    for (int i = 0; i < count; i++) {
-        uint32_t index = values[i]->index;
-        if (index >= from && (least == 0 || index < least)) least = index;
-    }
-    return least;
-}
-
-enum { RECLAIM_MOST = 64 };     /* values kept; with more the records simply stay */
-
-void ad_reclaim(context *c, uint32_t mark, value *const *values, int count) {
-    /* With two forward handlers the inner one's tangents have records of their own, which must stay. */
-    if (c->top->pushers != 1 || ad_recording(c) || count > RECLAIM_MOST) return;
-    tape *t = c->tape;
-    uint32_t shapes[RECLAIM_MOST];
-    uint32_t top = tape_top(t), kept = 0;
-    for (uint32_t from = mark; (from = next_live(values, count, from)) != 0; from++) {
-        uint32_t to = mark + kept;
-        shapes[kept++] = tape_record(t, from)->shape;
-        for (handler *h = c->top; h != NULL; h = h->outer) move_tangent(c, h, from, to);
-        for (int i = 0; i < count; i++) {
-            if (values[i]->index == from) values[i]->index = to;
-        }
-    }
-    for (handler *h = c->top; h != NULL; h = h->outer) drop_tangents(c, h, mark + kept, top);
-    tape_compact(t, mark, shapes, kept);
-}
+forward_scope *forward_of(handler *h) { return h->perform == forward_perform ? (forward_scope *)h : NULL; }

@@ -447,12 +447,12 @@ void tape_forget(tape *t, uint32_t floor, uint32_t from, uint32_t to) {
     pile_hollow(t->c, &t->records, floor + 1, from, to);
 }
 
-void tape_compact(tape *t, uint32_t mark, const uint32_t *shapes, uint32_t count) {
-    tape_truncate(t, mark);
-    for (uint32_t i = 0; i < count; i++) {
-        record *r = pile_push(t->c, &t->records); /* its chunk was kept: this takes no memory */
-        if (r == NULL) return;
-        *r = (record){.op = RECORD_INPUT};
-        r->shape = shapes[i] & 0xFFFFFF;
+void tape_compact(tape *t, uint32_t mark, uint32_t count) {
+    tape_truncate(t, mark + count);
+    for (uint32_t i = mark + count; i-- > mark;) {
+        record *r = tape_record(t, i);
+        tape_unsave(t, r);
+        pop_sides(t, r);
+        *r = (record){.op = RECORD_INPUT, .shape = r->shape};
     }
 }

@@ -123,7 +123,7 @@ void tape_unsave(tape *t, record *r);
 void tape_forget(tape *t, uint32_t floor, uint32_t from, uint32_t to);
 /* Drops records from index on, with what they saved. */
 void tape_truncate(tape *t, uint32_t index);
-/* Replaces all records from mark on by inputs of these shapes; count is no more than were there. */
-void tape_compact(tape *t, uint32_t mark, const uint32_t *shapes, uint32_t count);
+/* Keeps `count` records from mark on, as inputs that saved nothing, and drops those behind them. */
+void tape_compact(tape *t, uint32_t mark, uint32_t count);
 
 #endif

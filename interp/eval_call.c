@@ -290,5 +290,5 @@ void eval_reclaim(evaluator *ev, uint32_t mark, value *v, int count) {
     value *place[RECLAIM_LEAVES];
     int leaves = 0;
     for (int i = 0; i < count; i++) leaves = leaf_places(&v[i], place, leaves);
-    if (leaves <= RECLAIM_LEAVES) ad_reclaim(ev->c, mark, place, leaves);
+    if (leaves <= RECLAIM_LEAVES) ad_reclaim(ev->c, mark, place, (size_t)leaves);
 }

@@ -70,6 +70,21 @@ def rows_hold(rows, n):
     check(f"N = {n}: ratio of the reference", full["time_ratio"] == 1, full)
 
 
+def resident(binary):
+    """What the process holds follows the schedule too: states of a MiB, of which it keeps all, 8 + 8, or 4."""
+    states, mib = 64, 1 << 20
+    args = ["checkpoint", "--n", str(states), "--batch", "512", "--width", "512", "--policies", "all,k=8,slots=4,memory=16MiB"]
+    done = run(binary, *args, "--runs", "1", "--cold", "--json")
+    check("resident: exit", done.returncode == 0, done.stderr)
+    rows = {r["policy"]: r for r in json.loads(done.stdout)["rows"]}
+    spared = {"k=8": states - 16, "slots=4": states - 5, "memory=16MiB": states - 16}
+    for policy, count in spared.items():
+        less = rows["all"]["rss_bytes"] - rows[policy]["rss_bytes"]
+        check(f"resident: {policy}", less > 0.8 * count * mib, f"{less / mib:.1f} MiB less than the full tape")
+        over = rows[policy]["rss_bytes"] - rows[policy]["peak_live_bytes"]
+        check(f"resident: {policy} beside what is live", 0 < over < 24 * mib, f"{over / mib:.1f} MiB more")
+
+
 def formats(binary):
     args = ["checkpoint", "--n", "20,21", "--policies", "all,k=4,auto,slots=3", "--runs", "1"]
     run_json = run(binary, *args, "--json")
@@ -184,6 +199,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", default="build/kina-bench")
     binary = os.path.abspath(parser.parse_args().bin)
+    resident(binary)
     formats(binary)
     accuracy(binary)
     with tempfile.TemporaryDirectory() as folder:

@@ -4,8 +4,8 @@
     tests/checkpoints.py --bin build/kina-interp [--count 500] [--seed 1]
 
 Every program holds one function several times over, with other @checkpoint decorators on its loops; primal,
-gradients and a forward-over-reverse product must agree with the undecorated one to the bit. Inputs hold zeros
-of both signs, infinities and NaN now and then. The last line is 'N passed, M failed'.
+gradients and forward-over-reverse products, of the third order too, must agree with the undecorated one to the bit.
+Inputs hold zeros of both signs, infinities and NaN now and then. The last line is 'N passed, M failed'.
 """
 import argparse
 import concurrent.futures
@@ -167,8 +167,12 @@ def program(seed):
         out.append(f"fn f{variant}({params}) -> F64 {{\n{mine}}}\n")
         out.append(f"fn g{variant}(x: tensor<F64, [3]>) -> tensor<F64, [3]> {{\n"
                    f"  let (y, dx, dw, dm, da) = handle f{variant}(x, w0, m0, a0, 3) with reverseMode; dx }}\n")
+        out.append(f"fn h{variant}(x: tensor<F64, [3]>) -> tensor<F64, [3]> {{\n"
+                   f"  let (_, d) = handle g{variant}(x) with forwardMode(t0); d }}\n")
         ends.append(f"handle f{variant}(x0, w0, m0, a0, 5) with reverseMode")
         ends.append(f"handle g{variant}(x0) with forwardMode(t0)")
+        if seed % 3 == 0:
+            ends.append(f"handle h{variant}(x0) with forwardMode(t0)")
     special = rng.random() < 0.3
     vector = lambda: "[" + ", ".join(number(rng, special) for _ in range(3)) + "]"
     inputs = (f"let one: F64 = 1.0;\nlet x0 = tensor<F64, [3]>({vector()});\nlet w0 = tensor<F64, [3]>({vector()});\n"

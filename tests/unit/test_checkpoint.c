@@ -181,6 +181,50 @@ START_TEST(budgets_of_numbers) {
 }
 END_TEST
 
+static const char text_of_orders[] =
+    "fn f(x0: tensor<F64, [1000]>, a: F64, n: I32) -> F64 {\n"
+    "  let r = while (i < n%s) [x = x0, i = 0] { (x * a + 0.001 * sin(x), i + 1) };\n"
+    "  sum(r * r)\n"
+    "}\n"
+    "fn g(x: tensor<F64, [1000]>) -> tensor<F64, [1000]> {\n"
+    "  let (_, d, _) = handle f(x, 0.99, %d) with reverseMode; d\n"
+    "}\n"
+    "fn h(x: tensor<F64, [1000]>) -> tensor<F64, [1000]> {\n"
+    "  let (_, d) = handle g(x) with forwardMode(ones([1000], dtype=F64)); d\n"
+    "}\n"
+    "fn third(x: tensor<F64, [1000]>) -> tensor<F64, [1000]> {\n"
+    "  let (_, d) = handle h(x) with forwardMode(ones([1000], dtype=F64)); d\n"
+    "}\n"
+    "sum(%s(random_uniform(1, [1000], dtype=F64)))\n";
+
+static size_t peak_of_order(const char *function, const char *stop, const char *policy_words, int trips) {
+    char program_text[2048];
+    snprintf(program_text, sizeof program_text, text_of_orders, stop, trips, function);
+    outcome o = run_program(program_text, policy_words, 0);
+    ck_assert_msg(o.ok, "%s: %s", policy_words, o.err.message);
+    return o.peak;
+}
+
+/* Forward over reverse: tangents double what states and adjoints take, and nothing is left behind by states that were
+ * dropped, nor by iterations that were advanced over or swept, however many there are. */
+START_TEST(higher_orders) {
+    static const char *const stops[] = {"", " && sum(x) < 1e30"};
+    static const char *const functions[] = {"h", "third"};
+    const size_t state = 8000;
+    for (size_t i = 0; i < COUNT_OF(stops); i++) {
+        for (size_t k = 0; k < COUNT_OF(functions); k++) {
+            size_t few = peak_of_order(functions[k], stops[i], "slots=8", 100);
+            size_t many = peak_of_order(functions[k], stops[i], "slots=8", 400);
+            ck_assert_msg(many < few + 4 * state, "%s: %zu bytes after %zu", functions[k], many, few);
+        }
+        size_t rest = peak_of_order("g", stops[i], "slots=8", 0), rest_twice = peak_of_order("h", stops[i], "slots=8", 0);
+        size_t once = peak_of_order("g", stops[i], "slots=8", 400) - rest;
+        size_t twice = peak_of_order("h", stops[i], "slots=8", 400) - rest_twice;
+        ck_assert_msg(twice < 2 * once + 16 * state, "%zu bytes for the first order, %zu for the second", once, twice);
+    }
+}
+END_TEST
+
 START_TEST(policy_words) {
     policy p;
     static const char *const bad[] = {"", "k", "k=", "k=0", "k=-1", "k=4x", "slots=0", "memory=", "memory=4kb",
@@ -201,6 +245,7 @@ Suite *suite_checkpoint(void) {
     tcase_add_test(t, perturbed_replay);
     tcase_add_test(t, budgets);
     tcase_add_test(t, budgets_of_numbers);
+    tcase_add_test(t, higher_orders);
     tcase_add_test(t, policy_words);
     suite_add_tcase(s, t);
     return s;
