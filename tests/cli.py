@@ -443,6 +443,18 @@ def test_help_and_version(k):
     need(len(k.ends(0, "--version").out.splitlines()) >= 3, "--version names commit, BLAS, vector functions")
 
 
+def test_explain(k):
+    """The pages themselves are held against the program by tests/docs.py."""
+    page = k.ends(0, "explain", "k0301").out
+    need(page.startswith("K0301: dims differ\n") and "\nWrong:\n" in page and "\nRight:\n" in page, page)
+    listed = k.ends(0, "explain").out.splitlines()
+    need("K0301  dims differ" in listed and len(listed) > 100, "the list of codes")
+    need(len(kina.read_json(k.ends(0, "explain", "K0301", "--format", "json").out)["pages"]) == 1, "one page as JSON")
+    k.ends(2, "explain", "K0300", says=["no error has the code K0300", "did you mean K03"])
+    k.ends(2, "explain", "pears", says=["no error has the code pears", "lists the codes"])
+    k.ends(2, "explain", "K0301", "-e", "1", says=["explain takes no -e"])
+
+
 def test_usage_errors(k):
     good = k.file("p.kina", "1\n")
     k.ends(2, good, "--fulll", says=["--full"])

@@ -10,20 +10,28 @@ every line that begins with "$ " is a command, run from the root, and the lines 
 Numbers with a point may differ by 1e-5, or by what an example that a command names states.
 
 Beside that: every surface name of the op and builtin tables has a row in docs/language.md, with the table's
-signature; every op has a place in a row of docs/numerics.md; every error code and every option has one in docs/cli.md; a link to a file leads to one.
+signature; every op has a place in a row of docs/numerics.md; every option has one in docs/cli.md; a link to a file
+leads to one. docs/errors.md is what the pages of `kina-interp explain` say, whose wrong examples give their code and no
+other, and whose right examples end well.
 """
 import argparse
 import glob
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
 import kina
 from examples import comment, differs
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ERRORS = "docs/errors.md"
+# Codes that no program and no command can be made to give.
+WITHOUT_EXAMPLE = {"K0703", "K0901"}
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -131,14 +139,70 @@ class Documents:
         for op in re.findall(r"^OP\((\w+)", table("runtime/ops.def"), re.MULTILINE):
             self.judge(f"docs/numerics.md: {op}", None if op in named else "no table row begins with its name")
 
-    def codes_and_options(self):
+    def options(self):
         text = read("docs/cli.md")
-        for number, title in re.findall(r'^CODE\((\w+), \w+, "([^"]*)"\)', table("runtime/codes.def"), re.MULTILINE):
-            row = f"| `{number}` | {title} |"
-            self.judge(f"docs/cli.md: {number}", None if row in text else f"no row {row}")
         options = {cell.split(" ")[0] for cell in table_cells(text)}
         for flag in re.findall(r'^OPTION\(\w+, "([^"]+)"', table("interp/tools/options.def"), re.MULTILINE):
             self.judge(f"docs/cli.md: {flag}", None if flag in options else "no table row begins with it")
+
+    # ---- error codes ----
+
+    def run_example(self, example):
+        with tempfile.TemporaryDirectory() as folder:
+            if example.startswith("$ "):
+                os.symlink(self.binary, os.path.join(folder, "kina-interp"))
+                script = re.sub(r"^\$ ", "", example, flags=re.MULTILINE)
+                run = kina.Run("sh", ["-c", script], cwd=folder, env=dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}"))
+            else:
+                with open(os.path.join(folder, "prog.kina"), "w", encoding="utf-8") as f:
+                    f.write(example + "\n")
+                run = kina.Run(self.binary, ["prog.kina"], cwd=folder)
+        return run, {found[0] for found in kina.diagnostics(run.err)}
+
+    def example_fault(self, page, which):
+        """What is wrong with an example of a page; None: nothing, or there is none because there can be none."""
+        if page[which] is None:
+            return None if page["code"] in WITHOUT_EXAMPLE else "it is missing"
+        run, codes = self.run_example(page[which])
+        if run.trouble():
+            return run.trouble()
+        if which == "wrong":
+            return None if codes == {page["code"]} else f"it gives {sorted(codes)}: {kina.first_line(run.err)}"
+        return None if run.code == 0 and not codes else f"exit code {run.code}: {kina.first_line(run.err)}"
+
+    def errors(self):
+        done = subprocess.run([self.binary, "explain", "--format", "json"], stdout=subprocess.PIPE, check=True)
+        pages = json.loads(done.stdout)["pages"]
+        with ThreadPoolExecutor() as pool:
+            tasks = [(page, which) for page in pages for which in ("wrong", "right")]
+            for (page, which), fault in zip(tasks, pool.map(lambda task: self.example_fault(*task), tasks)):
+                self.judge(f"the {which} example of {page['code']}", fault)
+        for page in pages:
+            shown = subprocess.run([self.binary, "explain", page["code"]], stdout=subprocess.PIPE, check=True).stdout.decode()
+            wide = [line for line in shown.splitlines() if len(line) > 80]
+            self.judge(f"the page of {page['code']}", f"wider than 80 columns: {wide[0]}" if wide else None)
+        text = errors_document(pages)
+        if self.update:
+            with open(ERRORS, "w", encoding="utf-8") as f:
+                f.write(text)
+        same = os.path.exists(ERRORS) and read(ERRORS) == text
+        self.judge(ERRORS, None if same else "it is not what `kina-interp explain` says; tests/docs.py --update writes it")
+
+
+def errors_document(pages):
+    def example(title, text):
+        kind = "console" if text.startswith("$ ") else "kina"
+        return f"\n{title}:\n\n```{kind}\n{text}\n```\n"
+
+    said = "# Error codes\n\nWhat `kina-interp explain CODE` says of each. `K` codes are errors, `W` codes warnings.\n"
+    said += "\n| code | what is wrong |\n| --- | --- |\n"
+    for page in pages:
+        anchor = re.sub(r"[^\w -]", "", f"{page['code']}: {page['title']}".lower()).replace(" ", "-")
+        said += f"| [{page['code']}](#{anchor}) | {page['title']} |\n"
+    for page in pages:
+        said += f"\n## {page['code']}: {page['title']}\n\n{textwrap.fill(page['meaning'], 110)}\n"
+        said += "".join(example(which.capitalize(), page[which]) for which in ("wrong", "right") if page[which])
+    return said
 
 
 def main():
@@ -150,9 +214,11 @@ def main():
     os.chdir(kina.ROOT)
     documents.names()
     documents.numerics()
-    documents.codes_and_options()
+    documents.options()
+    documents.errors()
     for path in ["README.md", *sorted(glob.glob("docs/*.md")), *sorted(glob.glob("*/README.md"))]:
-        documents.document(path)
+        if path != ERRORS:
+            documents.document(path)
     print(f"{documents.passed} passed, {documents.failed} failed")
     return 1 if documents.failed or not documents.passed else 0
 

@@ -369,6 +369,8 @@ static const char *const examples[VERB_COUNT] = {
                   "  kina-interp mlir prog.kina --abi plain | mlir-opt-19\n",
     [VERB_build] = "  kina-interp build prog.kina -o libprog.so\n"
                    "  kina-interp build prog.kina -o libprog.so --emit-header prog.h\n",
+    [VERB_explain] = "  kina-interp explain K0301\n"
+                     "  kina-interp explain                      all codes, a line each\n",
 };
 
 static void print_option(const option_info *info, FILE *to) {
@@ -388,14 +390,18 @@ static void print_option(const option_info *info, FILE *to) {
     }
 }
 
+static const char *operands_of(verb v) {
+    if (v == VERB_fmt) return "FILE...   (- for standard input)";
+    return v == VERB_explain ? "[CODE]" : "PROGRAM   (a file, - for standard input, or -e EXPR)";
+}
+
 void options_help(verb v, FILE *to) {
     fprintf(to, "kina-interp%s%s: %s.\n\nExamples:\n%s\nUsage:\n", v == VERB_run ? "" : " ",
             verb_table[v].word, verb_table[v].summary, examples[v]);
     for (int i = 0; i < VERB_COUNT; i++) {
         if (v != VERB_run && v != (verb)i) continue;
         fprintf(to, "  kina-interp %s%s[OPTION]... %s\n", verb_table[i].word, i == VERB_run ? "" : " ",
-                i == VERB_fmt ? "FILE...   (- for standard input)"
-                              : "PROGRAM   (a file, - for standard input, or -e EXPR)");
+                operands_of((verb)i));
     }
     fprintf(to, "\nOptions (--option VALUE or --option=VALUE):\n");
     for (int i = 0; i < OPTION_COUNT; i++) {

@@ -8,6 +8,7 @@
 #include "interp/policy.h"
 #include "interp/tools/arguments.h"
 #include "interp/tools/compile.h"
+#include "interp/tools/explain.h"
 #include "interp/tools/format.h"
 #include "interp/tools/oracle.h"
 #include "interp/tools/output.h"
@@ -135,11 +136,30 @@ static bool run_oracle(job *j) {
     return ok;
 }
 
+static bool explain(job *j) {
+    error_code code = ERROR_NONE;
+    text t;
+    if (j->o->program != NULL && !explain_find(j->o->program, &code, &j->c->err)) return false;
+    text_init(&t, j->c);
+    if (j->out.json) {
+        explain_json(&t, code);
+    } else if (code != ERROR_NONE) {
+        explain_page(&t, code);
+    } else {
+        explain_list(&t);
+    }
+    bool ok = !t.failed;
+    if (ok) output_text(&j->out, &t);
+    text_close(&t);
+    return ok;
+}
+
 static bool do_job(job *j) {
     if (j->o->verb == VERB_fmt) {
         j->formatted = format_files(j->o, &j->out, j->style);
         return true;
     }
+    if (j->o->verb == VERB_explain) return explain(j);
     if (options_given(j->o, OPTION_manifest)) return oracle_manifest(j->o, &j->out, &j->differs);
     if (!options_given(j->o, OPTION_eval) && !session_read(&j->s, j->o->program)) return false;
     if (!read_seed(j)) return false;
@@ -150,6 +170,7 @@ static bool do_job(job *j) {
     case VERB_mlir: return compile_to_mlir(&j->s.e, j->o, &j->out);
     case VERB_build: return compile_to_library(&j->s.e, j->o);
     case VERB_check:
+    case VERB_explain:
     case VERB_fmt:
     case VERB_COUNT: break;
     }
