@@ -29,7 +29,8 @@ static bool write_terms(builder *b, const code *n, const var *in, const int64_t 
 /* A fault that sizes known here show is the text's, whatever the run would have made of it. */
 static void refuse_fault(stager *s, const code *n) {
     error *err = &s->g->c->err;
-    if (graph_bad(s->g) || err->code == ERROR_NONE) return;
+    bool fault = err->code == ERROR_K0502 || err->code == ERROR_K0511;
+    if (graph_bad(s->g) || !fault) return;
     graph_refuse(s->g, ERROR_K0703, n->where, NULL, "its operands do not fit: %s", err->message);
     if (!s->g->failed) *err = (error){.code = ERROR_NONE};
 }

@@ -137,5 +137,9 @@ bool stage_function(graph *g, const program *p, const code_program *compiled, co
         return false;
     }
     stage_body(&s, f, fn, own);
-    return !graph_bad(g) && g->c->err.code == ERROR_NONE;
+    if (g->c->err.code != ERROR_NONE) {
+        g->failed = true;
+        g->refused = ERROR_NONE; /* sizes without memory fit nothing */
+    }
+    return !graph_bad(g);
 }

@@ -88,6 +88,8 @@ static void check_refusal(staging *t, const graph *g, const char *name) {
     ck_abort_msg("%s: %s is refused: %s: %s", t->path, name, error_code_name(g->refused), g->refusal);
 }
 
+static const char *name_of(const fn_decl *fn) { return fn->name != NULL ? fn->name : "main"; }
+
 /* ---- computing ---- */
 
 static bool plain_result(const value *v) { return v->kind == VALUE_NUMBER || v->kind == VALUE_TENSOR; }
@@ -106,14 +108,14 @@ static void compare(staging *t, graph *g, const fn_decl *fn, const value *args) 
     graph_outcome o = graph_check_run(g, args, given);
     bool full = t->f.c.err.code == ERROR_K0507; /* every variable is kept */
     if (full) memset(&t->f.c.err, 0, sizeof t->f.c.err);
-    ck_assert_msg(o != GRAPH_FAILED || full, "%s: %s fails as a graph: %s", t->path, fn->name, t->f.c.err.message);
+    ck_assert_msg(o != GRAPH_FAILED || full, "%s: %s fails as a graph: %s", t->path, name_of(fn), t->f.c.err.message);
     if (o == GRAPH_DONE) {
         t->compared++;
         ck_assert_int_eq(expected.count, g->top->result_count);
         for (int i = 0; i < expected.count; i++) {
             ck_assert(plain_result(&expected.items[i].v));
             ck_assert_msg(kernel_same(&expected.items[i].v, &given[i]), "%s: result %d of %s differs", t->path, i,
-                          fn->name);
+                          name_of(fn));
             value_release(&t->f.c, given[i]);
         }
     }
@@ -162,15 +164,15 @@ static void stage_one(staging *t, const fn_decl *fn) {
     t->functions++;
     if (stage_function(&g, &t->e.program, t->e.code, fn, &own)) {
         char what[300];
-        snprintf(what, sizeof what, "%s: %s", t->path, fn->name != NULL ? fn->name : "main");
+        snprintf(what, sizeof what, "%s: %s", t->path, name_of(fn));
         graph_check_valid(&g, true, what);
         compute(t, &g, fn, own);
         graph_simplify(&g);
         graph_check_valid(&g, false, what);
         compute(t, &g, fn, own);
     } else {
-        ck_assert_msg(g.refused != ERROR_NONE, "%s: %s: %s", t->path, fn->name, t->f.c.err.message);
-        check_refusal(t, &g, fn->name != NULL ? fn->name : "main");
+        ck_assert_msg(g.refused != ERROR_NONE, "%s: %s: %s", t->path, name_of(fn), t->f.c.err.message);
+        check_refusal(t, &g, name_of(fn));
     }
     arena_close(&a);
 }
@@ -247,12 +249,55 @@ START_TEST(symbolic_sizes) {
 }
 END_TEST
 
+/* Every request for memory refused once: one error, nothing left behind. */
+START_TEST(failing_memory) {
+    static const char words[] =
+        "let scale = [2.0, 3.0];\n"
+        "fn rule(x: F32, y: F32, d: F32) -> F32 { 2.0 * d }\n"
+        "@vjp(rule) fn ruled(x: F32) -> F32 { x }\n"
+        "fn power(x: F32, n: I64) -> F32 { if (n > 0 && n < 9) { x * power(x, n - 1) } else { x } }\n"
+        "fn apply(f: fn(F32) -> F32, x: F32) -> F32 { f(x) }\n"
+        "fn f(p: (tensor<F32, [N, 2]>, F32), k: I64) -> (F32, tensor<I64, [2]>) {\n"
+        "  let (x, a) = p;\n"
+        "  let (y, t, _) = @checkpoint(k=2) while (i < 2) [y = x * scale, t: tape<(F32, F32)> = tape(), i = 0] {\n"
+        "    (y + x[i:i + 1, ::-1], push(t, (a, y[0, 1])), i + 1)\n"
+        "  };\n"
+        "  let (t, (b, _)) = pop(t);\n"
+        "  let (_, d) = handle ruled(apply(fn(z: F32) -> F32 { z * a + b }, a)) with reverseMode;\n"
+        "  print(\"d\", d, dim(x, 0));\n"
+        "  assert(is_empty(t) || d > 0.0, \"d\");\n"
+        "  drop(t);\n"
+        "  (sum(roll(y, k, 0)) + power(d, 3) + std(y) + stop_gradient(b), shape(x))\n"
+        "}\n";
+    bool ok = false;
+    uint64_t n = 0;
+    while (!ok) {
+        staging t = {.functions = 0};
+        arena a;
+        graph g;
+        int own;
+        ck_assert(staging_open(&t, "failing memory", words, sizeof words - 1));
+        dim_algebra algebra = dims_algebra(t.e.program.dims);
+        const fn_decl *fn = program_find(&t.e.program, "f");
+        arena_init(&a, &t.f.c);
+        t.f.c.mem.fail_at = t.f.c.mem.requests + ++n;
+        graph_init(&g, &a, &algebra);
+        ok = stage_function(&g, &t.e.program, t.e.code, fn, &own);
+        if (!ok) ck_assert_msg(t.f.c.err.code == ERROR_K0507, "%s", g.refusal != NULL ? g.refusal : "no error");
+        arena_close(&a);
+        staging_close(&t);
+    }
+    ck_assert_uint_gt(n, 1);
+}
+END_TEST
+
 Suite *suite_stage(void) {
     Suite *s = suite_create("stage");
     TCase *t = tcase_create("stage");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, every_program);
     tcase_add_test(t, symbolic_sizes);
+    tcase_add_test(t, failing_memory);
     suite_add_tcase(s, t);
     return s;
 }
