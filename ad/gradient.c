@@ -162,7 +162,7 @@ void reversal_sweep(reversal *v, const region *r, int from, int to) {
 /* ---- the whole ---- */
 
 static bool reversal_open(reversal *v, graph *g, const handled_text *t) {
-    *v = (reversal){.g = g, .count = g->count};
+    *v = (reversal){.g = g, .count = g->count, .keeps_all = t->nested};
     writer_init(&v->w, g, t->r, (span){0, 0});
     v->w.b.strong_zero = t->strong_zero;
     v->w.sink = sink;

@@ -18,6 +18,8 @@ typedef struct handled_text {
     const var *params;          /* those that are differentiated */
     int primal_count;
     const var *primals;         /* floating */
+    bool nested;                /* a handler inside the function: its loops keep everything, as the engine's do
+                                   while an outer handler records */
     bool strong_zero;           /* reverse: 0 times anything is 0 in every product of a rule */
     span where;
 } handled_text;

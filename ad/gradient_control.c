@@ -18,8 +18,7 @@ static bool live(const reversal *v, const node *n) {
     return false;
 }
 
-/* A variable for the adjoint of `of`. */
-static var adjoint_var(reversal *v, var of) {
+var reversal_adjoint_var(reversal *v, var of) {
     const graph_var *primal = graph_at(v->g, of);
     var d;
     if (primal->tape != NULL) {
@@ -81,7 +80,7 @@ static void join_adjoints(reversal *v, taking_if *t) {
     for (int k = 0; k < 2; k++) region_results(v->g, t->made->inside[k], m, t->after[k]);
     t->made->m = m;
     for (int i = 0; i < m && !v->g->failed; i++) {
-        var d = adjoint_var(v, t->read[i]);
+        var d = reversal_adjoint_var(v, t->read[i]);
         node_out(v->g, v->w.r, t->made, i, d);
         v->adjoint[t->read[i]] = d;
     }
@@ -154,7 +153,7 @@ static void backward_condition(reversal *v, taking_while *t) {
     var left = region_param(g, condition, named_i64(g, "left"));
     for (int i = 1; i < t->made->n && !g->failed; i++) {
         var of = i <= t->carries ? t->n->out[t->carry[i - 1]] : t->read[i - 1 - t->carries];
-        (void)region_param(g, condition, adjoint_var(v, of));
+        (void)region_param(g, condition, reversal_adjoint_var(v, of));
     }
     var more = left == VAR_NONE ? left : number_op(g, condition, OP_gt, left, 0);
     if (more != VAR_NONE) region_results(g, condition, 1, &more);
@@ -164,9 +163,9 @@ static void backward_condition(reversal *v, taking_while *t) {
 static void backward_params(reversal *v, taking_while *t, region *back, var *d) {
     graph *g = v->g;
     t->next[0] = region_param(g, back, named_i64(g, "left"));
-    for (int i = 0; i < t->carries; i++) d[i] = region_param(g, back, adjoint_var(v, t->n->out[t->carry[i]]));
+    for (int i = 0; i < t->carries; i++) d[i] = region_param(g, back, reversal_adjoint_var(v, t->n->out[t->carry[i]]));
     for (int i = 0; i < t->reads; i++) {
-        v->adjoint[t->read[i]] = region_param(g, back, adjoint_var(v, t->read[i]));
+        v->adjoint[t->read[i]] = region_param(g, back, reversal_adjoint_var(v, t->read[i]));
     }
 }
 
@@ -200,12 +199,12 @@ static void backward_results(reversal *v, taking_while *t) {
     graph *g = v->g;
     node_out(g, v->w.r, t->made, 0, named_i64(g, "left"));
     for (int i = 0; i < t->reads && !g->failed; i++) {
-        var d = adjoint_var(v, t->read[i]);
+        var d = reversal_adjoint_var(v, t->read[i]);
         node_out(g, v->w.r, t->made, 1 + t->carries + i, d);
         v->adjoint[t->read[i]] = d;
     }
     for (int i = t->carries - 1; i >= 0 && !g->failed; i--) {
-        var d = adjoint_var(v, t->n->out[t->carry[i]]);
+        var d = reversal_adjoint_var(v, t->n->out[t->carry[i]]);
         node_out(g, v->w.r, t->made, 1 + i, d);
         var init = t->n->in[t->carry[i]];
         graph_at(g, d)->derivative_of = init;
@@ -232,7 +231,12 @@ static bool open_while(reversal *v, taking_while *t, node *n) {
 
 void reversal_while(reversal *v, node *n) {
     taking_while t;
-    if (!live(v, n) || !open_while(v, &t, n)) return;
+    if (!live(v, n)) return;
+    if (n->policy.k > 0 && !v->keeps_all) {
+        reversal_every(v, n);
+        return;
+    }
+    if (!open_while(v, &t, n)) return;
     t.in[0] = count_trips(v, n);
     for (int i = 0; i < t.carries; i++) {
         reversal_zero_if_absent(v, n->out[t.carry[i]]);

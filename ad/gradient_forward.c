@@ -207,8 +207,7 @@ static void push_inits(pushing *p, node *n, var *init) {
     for (int i = 0; i < n->n; i++) {
         init[i] = carries_tangent(p, n->in[i]) ? tangent_or_zeros(p, n->in[i]) : VAR_NONE;
     }
-    r->nodes[r->count] = n; /* there was room for it */
-    r->count++;
+    region_append(p->g, r, n);
 }
 
 static void push_while(pushing *p, node *n) {

@@ -67,6 +67,28 @@ var graph_tape_var(graph *g, tape_element *element, const char *name) {
     return add_var(g, (graph_var){.tape = element, .name = name, .derivative_of = VAR_NONE});
 }
 
+/* ---- tapes ---- */
+
+static tape_element *settled(tape_element *e) {
+    while (e != NULL && e->same != NULL) e = e->same;
+    return e;
+}
+
+void graph_unify_tapes(tape_element *a, tape_element *b) {
+    a = settled(a);
+    b = settled(b);
+    if (a == b || a == NULL || b == NULL) return;
+    b->same = a;
+    for (int i = 0; i < a->count && i < b->count; i++) graph_unify_tapes(a->leaf[i].tape, b->leaf[i].tape);
+}
+
+void graph_settle_tapes(graph *g) {
+    for (int i = 0; i < g->count; i++) {
+        tape_element *e = g->vars[i].tape = settled(g->vars[i].tape);
+        for (int k = 0; e != NULL && k < e->count; k++) e->leaf[k].tape = settled(e->leaf[k].tape);
+    }
+}
+
 /* ---- dims ---- */
 
 const witness *graph_witness_of(const graph *g, int64_t symbol) {

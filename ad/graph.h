@@ -88,8 +88,8 @@ struct node {
     span answers;               /* of a derivative: the source expression whose rule it follows */
 };
 
-/* What each entry of a tape holds: its leaves, which are numbers, tensors or tapes. Of one tape() there is one
- * element, whose address tells tapes apart. */
+/* What each entry of a tape holds: its leaves, which are numbers, tensors or tapes. Tapes that may be one another
+ * have one element, whose address tells tapes apart. */
 typedef struct tape_element tape_element;
 typedef struct tape_leaf {
     op_type type;
@@ -99,6 +99,7 @@ struct tape_element {
     int count;
     tape_leaf *leaf;
     tape_element *tangent;      /* gradient_forward: of such a tape's tangents; NULL while not asked for */
+    tape_element *same;         /* while it is built: what it has been found to be one with; NULL: itself */
 };
 
 typedef struct graph_var {
@@ -155,6 +156,10 @@ void graph_init(graph *g, arena *a, const dim_algebra *algebra);
 region *region_new(graph *g, region *outer, node *holder);
 var graph_var_new(graph *g, const op_type *type, const char *name);
 var graph_tape_var(graph *g, tape_element *element, const char *name);
+/* While a graph is staged: tapes that go on as one, or are held in one place, have one element. Once it is staged,
+ * graph_settle_tapes lets every variable and leaf refer to that one. */
+void graph_unify_tapes(tape_element *a, tape_element *b);
+void graph_settle_tapes(graph *g);
 var region_param(graph *g, region *r, var v);
 /* Room for n operands and m results; in is copied; outs are VAR_NONE. */
 node *node_new(graph *g, region *r, node_kind kind, int n, const var *in, int m);
@@ -198,6 +203,11 @@ static inline bool graph_floating(const graph *g, var v) {
     return g->vars[v].tape == NULL && dtype_floating((dtype)g->vars[v].type.dtype);
 }
 static inline bool graph_bad(const graph *g) { return g->failed || g->refused != ERROR_NONE; }
+
+/* A region once more, inside of outer and held by holder, with variables of its own. to[v] becomes the clone of
+ * variable v; its count entries are VAR_NONE before, or what is already known of a variable. effects: prints,
+ * asserts and saves too. */
+region *graph_clone(graph *g, const region *r, region *outer, node *holder, bool effects, var *to, int count);
 
 /* ---- looking ---- */
 /* Calls visit for every variable that the node itself reads (not inside its regions): operands and the

@@ -67,14 +67,27 @@ static bool leaf_needed(const pruner *p, const tape_element *e, int leaf) {
 static void mark_push(pruner *p, const node *n) {
     const tape_element *e = graph_at(p->g, n->in[0])->tape;
     mark(p, n->in[0]);
-    bool any = false;
     for (int i = 0; i < e->count; i++) {
-        bool is = leaf_needed(p, e, i);
-        if (is) mark(p, n->in[1 + i]);
-        any |= is;
+        if (leaf_needed(p, e, i)) mark(p, n->in[1 + i]);
     }
-    if (!any) mark_leaf(p, e, 0); /* an entry holds something */
-    if (!any) mark(p, n->in[1]);
+}
+
+static bool any_leaf_needed(const pruner *p, const tape_element *e) {
+    for (int i = 0; i < e->count; i++) {
+        if (leaf_needed(p, e, i)) return true;
+    }
+    return false;
+}
+
+/* An entry of a tape holds something, be it only for is_empty. */
+static void mark_entries(pruner *p) {
+    for (int i = 0; i < p->push_count; i++) {
+        const node *n = p->pushes[i];
+        const tape_element *e = graph_at(p->g, n->in[0])->tape;
+        if (!p->needed[n->out[0]] || any_leaf_needed(p, e)) continue;
+        mark_leaf(p, e, 0);
+        mark(p, n->in[1]);
+    }
 }
 
 static void mark_pop(pruner *p, const node *n, var v) {
@@ -310,7 +323,10 @@ bool graph_prune(graph *g) {
     for (int i = 0; i < g->top->param_count; i++) mark(&p, g->top->params[i]);
     for (int i = 0; i < g->top->result_count; i++) mark(&p, g->top->results[i]);
     mark_effects(&p, g->top);
-    while (p.work_count > 0) mark_needs(&p, p.work[--p.work_count]);
+    while (p.work_count > 0) {
+        while (p.work_count > 0) mark_needs(&p, p.work[--p.work_count]);
+        mark_entries(&p);
+    }
     prune_region(&p, g->top);
     cut_tapes(&p);
     return p.changed;

@@ -3,6 +3,7 @@
  *   gradient.c           straight-line text, and the whole
  *   gradient_active.c    which variables are active
  *   gradient_control.c   branches and loops
+ *   gradient_every.c     loops under @checkpoint(k=K)
  *   gradient_tape.c      tapes of the text that is taken back */
 #ifndef KINA_REVERSAL_H
 #define KINA_REVERSAL_H
@@ -16,6 +17,7 @@ typedef struct reversal {
     int count;                  /* variables of the text; later ones belong to the backward part */
     bool *active;               /* by variable */
     var *adjoint;               /* by variable; VAR_NONE while absent */
+    bool keeps_all;             /* @checkpoint is not written out */
     const node *at;             /* the node being taken back */
     struct adjoint_tape *tapes; /* gradient_tape.c */
 } reversal;
@@ -39,6 +41,12 @@ var reversal_take(reversal *v, var of);
 /* ---- gradient_control.c ---- */
 void reversal_if(reversal *v, node *n);
 void reversal_while(reversal *v, node *n);
+/* A variable for the adjoint of `of`, named after it. */
+var reversal_adjoint_var(reversal *v, var of);
+
+/* ---- gradient_every.c ---- */
+/* A live loop under @checkpoint(k=K). */
+void reversal_every(reversal *v, node *n);
 
 /* ---- gradient_tape.c ---- */
 void reversal_push(reversal *v, node *n);

@@ -64,6 +64,23 @@ static var unchanged(const simplifier *s, const node *n) {
     return may && same_type(s->g, n->in[0], n->out[0]) ? n->in[0] : VAR_NONE;
 }
 
+/* A number stretched over a shape is that shape filled with it. */
+static void fill_number(simplifier *s, node *n) {
+    if (n->op != OP_broadcast) return;
+    var v = n->in[0];
+    const node *maker = graph_at(s->g, v)->maker;
+    while (maker != NULL && maker->kind == NODE_OP && (maker->op == OP_expand_dims || maker->op == OP_broadcast)) {
+        v = maker->in[0];
+        maker = graph_at(s->g, v)->maker;
+    }
+    if (maker == NULL || maker->kind != NODE_NUMBER) return;
+    n->op = OP_full;
+    n->in[0] = v;
+    memset(n->attrs->ones, 0, sizeof n->attrs->ones);
+    n->attrs->dtype = graph_type(s->g, v)->dtype;
+    s->changed = true;
+}
+
 /* An operand that was stretched to the shape that another operand of an elementwise op gives the result
  * anyway: the op stretches it itself. */
 static void stretch_within(simplifier *s, node *n) {
@@ -151,6 +168,7 @@ static void simplify_op(simplifier *s, node *n) {
     var is = times_one(s, n);
     if (is == VAR_NONE) is = unchanged(s, n);
     if (is == VAR_NONE) {
+        fill_number(s, n);
         stretch_within(s, n);
         is = met_before(s, n);
     }
@@ -286,4 +304,5 @@ void graph_simplify(graph *g) {
         more = once(g);
         if (!graph_bad(g)) more |= graph_prune(g);
     }
+    if (!graph_bad(g)) graph_use_up_tapes(g);
 }

@@ -4,12 +4,12 @@
 
 bool check_tape_element(checker *c, const type *t, span at) {
     if (t->kind == TYPE_ERROR) return false;
-    if (t->kind == TYPE_TENSOR) return true;
+    if (t->kind == TYPE_TENSOR || t->kind == TYPE_TAPE) return true;
     for (int i = 0; t->kind == TYPE_TUPLE && i < t->count; i++)
         if (!check_tape_element(c, t->items[i], at)) return false;
     if (t->kind == TYPE_TUPLE) return true;
     diag *d = diag_error(c->d, ERROR_K0202, at, "a tape cannot hold `%s`", check_show(c, t));
-    diag_add_help(c->d, d, "it holds tensors, numbers, and tuples of them");
+    diag_add_help(c->d, d, "it holds tensors, numbers, tapes, and tuples of them");
     return false;
 }
 

@@ -7,6 +7,12 @@ static void add_marks(const context *c, const value *v, stack_marks *marks) {
         for (int i = 0; i < v->as.tuple->count; i++) add_marks(c, &v->as.tuple->item[i], marks);
         return;
     }
+    if (v->kind == VALUE_TAPE) {
+        stack_marks held = stack_marked(v);
+        marks->indexed |= held.indexed;
+        marks->handlers |= held.handlers;
+        return;
+    }
     if (v->index == 0) return;
     marks->indexed = true;
     marks->handlers |= ad_active(c, &v, 1);

@@ -8,11 +8,19 @@
 #include "ad/graph.h"
 #include "interp/code.h"
 
-/* The top-level function fn, or the program's main, as g->top, g being fresh from graph_init with the program's dims. Its params are
- * the leaves of fn's parameters, *own of them, a tuple's named p_0, p_1, ..., and behind them the values that
- * it captures. Literal tensors are borrowed from the code. A call that stays one (graph_call) has the leaves
+/* What the params of a staged function are: `own` leaves of its parameters, then the leaves of what these symbols of
+ * the top level are bound to (dims as I64 numbers). */
+typedef struct stage_params {
+    int own;
+    int captured;
+    const symbol **captures;
+} stage_params;
+
+/* The top-level function fn, or the program's main, as g->top, g being fresh from graph_init with the program's
+ * dims. Of a tuple, the leaves are named p_0, p_1, ... Literal tensors are borrowed from the code. A call that stays one (graph_call) has the leaves
  * of its arguments as operands. False when g->refused says why this function cannot be written, or with the
  * context's error set. */
-bool stage_function(graph *g, const program *p, const code_program *compiled, const fn_decl *fn, int *own) MUST_CHECK;
+bool stage_function(graph *g, const program *p, const code_program *compiled, const fn_decl *fn,
+                    stage_params *params) MUST_CHECK;
 
 #endif

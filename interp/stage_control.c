@@ -75,11 +75,9 @@ static node *if_node(stager *s, var condition, span where) {
     return made;
 }
 
-/* Of one tape() there is one element. */
-static void hold_tapes(stager *s, span where, var a, var b) {
-    if (graph_bad(s->g) || graph_at(s->g, a)->tape == graph_at(s->g, b)->tape) return;
-    graph_refuse(s->g, ERROR_K0703, where, "make the tape before it, and let both ways go on with that one",
-                 "where one of two tapes goes on, it cannot be written out");
+/* Where one of two tapes goes on, they are one to whoever asks what they hold. */
+static void hold_tapes(stager *s, var a, var b) {
+    if (!graph_bad(s->g)) graph_unify_tapes(graph_at(s->g, a)->tape, graph_at(s->g, b)->tape);
 }
 
 /* The branches' leaves as the results of the whole. */
@@ -91,7 +89,7 @@ static void close_branches(stager *s, node *made, const var_list leaves[2]) {
     if (made->out == NULL) return;
     made->m = count;
     for (int i = 0; i < count; i++) {
-        hold_tapes(s, made->where, leaves[0].item[i], leaves[1].item[i]);
+        hold_tapes(s, leaves[0].item[i], leaves[1].item[i]);
         joined_out(s, made, i, leaves[0].item[i], leaves[1].item[i]);
     }
 }
@@ -174,7 +172,7 @@ static void loop_body(stager *s, staged *frame, const code *n, const staged *ini
         stage_leaves(s, &next[i], n->u.loop.body->where, &results);
     }
     for (int i = 0; !graph_bad(s->g) && i < results.count; i++) {
-        hold_tapes(s, n->where, leaves->item[i], results.item[i]);
+        hold_tapes(s, leaves->item[i], results.item[i]);
     }
     if (!graph_bad(s->g)) region_results(s->g, r, results.count, results.item);
     s->r = outer;

@@ -98,24 +98,40 @@ static staged captured(stager *s, const symbol *sym) {
 }
 
 /* A captured size that no parameter shows is a parameter of its own. */
-static void show_dim(stager *s, const symbol *sym) {
+static bool show_dim(stager *s, const symbol *sym) {
     const op_type number = {.dtype = DT_I64};
-    if (sym->kind != SYMBOL_DIM || sym->dim >= 0 || graph_witness_of(s->g, sym->dim) != NULL) return;
+    if (sym->kind != SYMBOL_DIM || sym->dim >= 0 || graph_witness_of(s->g, sym->dim) != NULL) return false;
     var v = region_param(s->g, s->g->top, graph_var_new(s->g, &number, sym->name));
     if (v != VAR_NONE) graph_witness(s->g, sym->dim, NULL, v, -1);
+    return true;
+}
+
+/* What was captured, in the order of the params. */
+static void list_captures(stager *s, const code_function *f, stage_params *out) {
+    int count = 0;
+    for (const captured_value *v = s->captured; v != NULL; v = v->next) count += v->symbol->type->kind != TYPE_FN;
+    out->captures = STAGE_ARRAY(s, const symbol *, count + f->captures);
+    if (out->captures == NULL) return;
+    out->captured = count;
+    for (const captured_value *v = s->captured; v != NULL; v = v->next) {
+        if (v->symbol->type->kind != TYPE_FN) out->captures[--count] = v->symbol;
+    }
+    for (int i = 0; i < f->captures; i++) {
+        if (show_dim(s, f->captured[i])) out->captures[out->captured++] = f->captured[i];
+    }
 }
 
 /* ---- the whole ---- */
 
-static void stage_body(stager *s, const code_function *f, const fn_decl *fn, int *own) {
+static void stage_body(stager *s, const code_function *f, const fn_decl *fn, stage_params *params) {
     graph *g = s->g;
     staged *args = STAGE_ARRAY(s, staged, f->params);
     staged *values = STAGE_ARRAY(s, staged, f->captures);
     if (args == NULL || values == NULL) return;
     for (int i = 0; i < f->params; i++) args[i] = param_of(s, fn->type->items[i], fn->params[i].name, fn->params[i].at);
-    *own = g->top->param_count;
+    params->own = g->top->param_count;
     for (int i = 0; i < f->captures; i++) values[i] = captured(s, f->captured[i]);
-    for (int i = 0; i < f->captures; i++) show_dim(s, f->captured[i]);
+    list_captures(s, f, params);
     bool ruled = f->vjp.function != NULL || f->jvp.function != NULL;
     staged result = ruled ? stage_call(s, f, args, values, true, fn->at) : stage_in_place(s, f, args, values);
     if (staged_holds_function(&result)) {
@@ -127,16 +143,18 @@ static void stage_body(stager *s, const code_function *f, const fn_decl *fn, int
     if (!graph_bad(g)) region_results(g, g->top, leaves.count, leaves.item);
 }
 
-bool stage_function(graph *g, const program *p, const code_program *compiled, const fn_decl *fn, int *own) {
+bool stage_function(graph *g, const program *p, const code_program *compiled, const fn_decl *fn,
+                    stage_params *params) {
     stager s = {.g = g, .p = p, .code = compiled, .r = g->top, .captures = captures_find(p)};
     s.name = fn->name != NULL ? fn->name : "main";
     const code_function *f = fn == &p->main ? &compiled->main : code_find(compiled, fn);
-    *own = 0;
+    *params = (stage_params){0};
     if (s.captures == NULL || f == NULL || g->top == NULL) {
         g->failed = true;
         return false;
     }
-    stage_body(&s, f, fn, own);
+    stage_body(&s, f, fn, params);
+    graph_settle_tapes(g);
     if (g->c->err.code != ERROR_NONE) {
         g->failed = true;
         g->refused = ERROR_NONE; /* sizes without memory fit nothing */

@@ -32,6 +32,7 @@ static bool handling_open(stager *s, staged *frame, const code *n, handling *h) 
                              .count = params,
                              .params = h->params,
                              .primal_count = n->u.handle.primals,
+                             .nested = true,
                              .strong_zero = n->u.handle.strong_zero,
                              .where = n->where};
     return !graph_bad(s->g);

@@ -8,7 +8,7 @@ typedef struct staged_tape {
 } staged_tape;
 
 static void count_leaves(const type *t, int *count) {
-    if (t->kind == TYPE_TENSOR) (*count)++;
+    if (t->kind == TYPE_TENSOR || t->kind == TYPE_TAPE) (*count)++;
     for (int i = 0; t->kind == TYPE_TUPLE && i < t->count; i++) count_leaves(t->items[i], count);
 }
 
@@ -19,24 +19,32 @@ static int64_t known_dim(const stager *s, int64_t dim) {
     return dim >= 0 || (w != NULL && w->name != NULL) ? dim : a->unknown(a->self);
 }
 
-static void fill_leaves(const stager *s, const type *t, tape_leaf *leaf, int *at) {
+static tape_element *new_element(stager *s, const type *entry);
+
+static void fill_leaves(stager *s, const type *t, tape_leaf *leaf, int *at) {
     if (t->kind == TYPE_TENSOR) {
         op_type *made = &leaf[(*at)++].type;
         *made = t->tensor;
         for (int i = 0; i < made->rank; i++) made->dims[i] = known_dim(s, made->dims[i]);
     }
+    if (t->kind == TYPE_TAPE) leaf[(*at)++].tape = new_element(s, t->items[0]);
     for (int i = 0; t->kind == TYPE_TUPLE && i < t->count; i++) fill_leaves(s, t->items[i], leaf, at);
 }
 
-var stage_tape_var(stager *s, const type *entry) {
+static tape_element *new_element(stager *s, const type *entry) {
     staged_tape *made = STAGE_ARRAY(s, staged_tape, 1);
-    if (made == NULL) return VAR_NONE;
+    if (made == NULL) return NULL;
     made->entry = entry;
     count_leaves(entry, &made->element.count);
     made->element.leaf = STAGE_ARRAY(s, tape_leaf, made->element.count);
     int at = 0;
     if (made->element.leaf != NULL) fill_leaves(s, entry, made->element.leaf, &at);
-    return graph_tape_var(s->g, &made->element, NULL);
+    return &made->element;
+}
+
+var stage_tape_var(stager *s, const type *entry) {
+    tape_element *made = new_element(s, entry);
+    return made == NULL ? VAR_NONE : graph_tape_var(s->g, made, NULL);
 }
 
 staged stage_new_tape(stager *s, const code *n) {
@@ -58,6 +66,8 @@ staged stage_push(stager *s, staged *frame, const code *n) {
     node *made = graph_bad(s->g) ? NULL : node_new(s->g, s->r, NODE_PUSH, in.count, in.item, 1);
     if (made == NULL) return staged_none();
     made->where = n->where;
+    const tape_leaf *leaf = graph_at(s->g, tape)->tape->leaf;
+    for (int i = 1; i < in.count; i++) graph_unify_tapes(leaf[i - 1].tape, graph_at(s->g, in.item[i])->tape);
     node_out(s->g, s->r, made, 0, stage_fresh_like(s, tape));
     return staged_var(made->out[0]);
 }
@@ -71,6 +81,12 @@ static staged popped(stager *s, const type *t, node *made, const tape_leaf *leaf
         (*at)++;
         node_out(g, s->r, made, *at, out);
         graph_note_dims(g, out);
+        return staged_var(out);
+    }
+    if (t->kind == TYPE_TAPE) {
+        var out = graph_tape_var(g, leaf[*at].tape, NULL);
+        (*at)++;
+        node_out(g, s->r, made, *at, out);
         return staged_var(out);
     }
     if (t->kind != TYPE_TUPLE) return staged_unit();

@@ -157,19 +157,19 @@ static void compute(staging *t, graph *g, const fn_decl *fn, int own) {
 static void stage_one(staging *t, const fn_decl *fn) {
     arena a;
     graph g;
-    int own;
+    stage_params params;
     dim_algebra algebra = dims_algebra(t->e.program.dims);
     arena_init(&a, &t->f.c);
     graph_init(&g, &a, &algebra);
     t->functions++;
-    if (stage_function(&g, &t->e.program, t->e.code, fn, &own)) {
+    if (stage_function(&g, &t->e.program, t->e.code, fn, &params)) {
         char what[300];
         snprintf(what, sizeof what, "%s: %s", t->path, name_of(fn));
         graph_check_valid(&g, true, what);
-        compute(t, &g, fn, own);
+        compute(t, &g, fn, params.own);
         graph_simplify(&g);
         graph_check_valid(&g, false, what);
-        compute(t, &g, fn, own);
+        compute(t, &g, fn, params.own);
     } else {
         ck_assert_msg(g.refused != ERROR_NONE, "%s: %s: %s", t->path, name_of(fn), t->f.c.err.message);
         check_refusal(t, &g, name_of(fn));
