@@ -98,6 +98,13 @@ bool ad_branch(context *c, const value *const *results, int result_count, uint32
 bool ad_loop(context *c, uint32_t first, const value *const *results, int result_count, uint64_t trips,
              const value *const *reads, int count, span where) MUST_CHECK;
 
+/* The forward handlers on the stack for which one of the values has a tangent. What an `if` or a loop reads or takes
+ * in decides by this whether its floating results and carries have tangents: a property of the text, as rule 3 has it
+ * of adjoints. */
+uint32_t ad_tangents(const context *c, const value *const *values, int count);
+/* v, a floating number or tensor, has a tangent for these handlers from now on: zeros where it has none. */
+bool ad_spread(context *c, uint32_t handlers, span where, value *v) MUST_CHECK;
+
 /* In forward mode alone nothing needs the records of values that died: keeps those of `values` (whose
  * indices are adjusted) and of their tangents, and forgets all others from index `mark` on. Does nothing
  * while recording, nor where it finds no memory for it. */

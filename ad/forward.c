@@ -237,6 +237,57 @@ static bool forward_custom(context *c, handler *h, const custom_call *call, valu
     return ok;
 }
 
+/* ---- branches and loops ---- */
+
+/* Which handler this is among the forward ones, from the outside in; those beyond share the last bit. */
+static uint32_t bit_of(const handler *h) {
+    int depth = h->pushers - 1;
+    return 1u << (depth < 31 ? depth : 31);
+}
+
+uint32_t ad_tangents(const context *c, const value *const *values, int count) {
+    uint32_t have = 0;
+    for (const handler *h = c->top; h != NULL && h->pushers > 0; h = h->outer) {
+        if (h->perform != forward_perform) continue;
+        for (int i = 0; i < count; i++) {
+            if (tangent_of((const forward_scope *)h, values[i]->index) != NULL) have |= bit_of(h);
+        }
+    }
+    return have;
+}
+
+/* v as a fresh value, which every handler takes for what v was. */
+static bool refreshed(context *c, span where, value *v) {
+    op_call call = {.op = OP_identity, .n = 1, .in = v, .where = where};
+    value fresh;
+    if (!door_perform(c, &call, &fresh)) return false;
+    value_release(c, *v);
+    *v = fresh;
+    return true;
+}
+
+static bool zero_tangent(context *c, forward_scope *s, span where, value *v) {
+    value zeros;
+    return zeros_like(c, s, v, where, &zeros) && keep_tangent(c, s, zeros, where, v);
+}
+
+/* From the outside in. */
+static bool spread_at(context *c, handler *h, uint32_t handlers, span where, value *v, bool *fresh) {
+    if (h == NULL || h->pushers == 0) return true;
+    if (!spread_at(c, h->outer, handlers, where, v, fresh)) return false;
+    forward_scope *s = (forward_scope *)h;
+    if (h->perform != forward_perform || (bit_of(h) & handlers) == 0) return true;
+    if (tangent_of(s, v->index) != NULL) return true;
+    if (!*fresh && v->index != 0 && !refreshed(c, where, v)) return false;
+    *fresh = true;
+    return tangent_of(s, v->index) != NULL || zero_tangent(c, s, where, v);
+}
+
+bool ad_spread(context *c, uint32_t handlers, span where, value *v) {
+    bool fresh = false;
+    return handlers == 0 || spread_at(c, c->top, handlers, where, v, &fresh);
+}
+
 /* ---- leaving ---- */
 
 void forward_abandon(context *c, forward_scope *s) {

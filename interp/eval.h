@@ -39,7 +39,7 @@ bool eval_shapes_hold(evaluator *ev, const code *n, const op_type *shapes, const
 /* A loop whose tape is thinned by a policy, once its inits are evaluated (taken over). *done is false, and
  * nothing has happened, where no policy acts. */
 bool eval_checkpointed(evaluator *ev, value *frame, const code *n, value *carries, uint8_t handlers,
-                       const value *const *reads, int count, bool *done, uint64_t *trips) MUST_CHECK;
+                       uint32_t tangents, const value *const *reads, int count, bool *done, uint64_t *trips) MUST_CHECK;
 bool eval_handle(evaluator *ev, value *frame, const code *n, int count, value *out) MUST_CHECK;
 bool eval_jacobian(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
 bool eval_call_node(evaluator *ev, value *frame, const code *n, value *out) MUST_CHECK;
@@ -79,9 +79,9 @@ void called_close(evaluator *ev, called *f);
 bool eval_args(evaluator *ev, value *frame, code *const *args, int count, value *out) MUST_CHECK;
 void values_release(context *c, const value *v, int count);
 
-/* Applies what (ad_parameter, ad_join or ad_carry, as a closure over its handlers) to every floating leaf. */
-typedef enum boundary { BOUNDARY_PARAMETER, BOUNDARY_JOIN, BOUNDARY_CARRY } boundary;
-bool eval_boundary(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v) MUST_CHECK;
+/* Applies what (ad_parameter, ad_join, ad_carry or ad_spread, with its handlers) to every floating leaf. */
+typedef enum boundary { BOUNDARY_PARAMETER, BOUNDARY_JOIN, BOUNDARY_CARRY, BOUNDARY_TANGENT } boundary;
+bool eval_boundary(evaluator *ev, boundary kind, uint32_t handlers, span where, value *v) MUST_CHECK;
 /* Forward mode alone: forgets records from mark on but for what the values hold. */
 void eval_reclaim(evaluator *ev, uint32_t mark, value *v, int count);
 

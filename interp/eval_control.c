@@ -117,17 +117,18 @@ static value_list reads_of(evaluator *ev, value *frame, const slots *reads) {
     return list;
 }
 
-static bool leaf_boundary(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v) {
+static bool leaf_boundary(evaluator *ev, boundary kind, uint32_t handlers, span where, value *v) {
     switch (kind) {
     case BOUNDARY_PARAMETER: return ad_parameter(ev->c, where, v);
-    case BOUNDARY_JOIN: return ad_join(ev->c, handlers, where, v);
-    case BOUNDARY_CARRY: return ad_carry(ev->c, handlers, where, v);
+    case BOUNDARY_JOIN: return ad_join(ev->c, (uint8_t)handlers, where, v);
+    case BOUNDARY_CARRY: return ad_carry(ev->c, (uint8_t)handlers, where, v);
+    case BOUNDARY_TANGENT: return ad_spread(ev->c, handlers, where, v);
     }
     return true;
 }
 
 /* A tuple is shared: its fresh leaves go into a tuple of their own. */
-static bool tuple_boundary(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v) {
+static bool tuple_boundary(evaluator *ev, boundary kind, uint32_t handlers, span where, value *v) {
     const tuple *old = v->as.tuple;
     tuple *t = tuple_new(ev->c, old->count);
     if (t == NULL) return false;
@@ -144,13 +145,13 @@ static bool tuple_boundary(evaluator *ev, boundary kind, uint8_t handlers, span 
     return true;
 }
 
-bool eval_boundary(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v) {
+bool eval_boundary(evaluator *ev, boundary kind, uint32_t handlers, span where, value *v) {
     if (v->kind == VALUE_TUPLE) return tuple_boundary(ev, kind, handlers, where, v);
     bool leaf = (v->kind == VALUE_NUMBER || v->kind == VALUE_TENSOR) && dtype_floating((dtype)v->dtype);
     return !leaf || leaf_boundary(ev, kind, handlers, where, v);
 }
 
-static bool all_boundaries(evaluator *ev, boundary kind, uint8_t handlers, span where, value *v, int count) {
+static bool all_boundaries(evaluator *ev, boundary kind, uint32_t handlers, span where, value *v, int count) {
     for (int i = 0; i < count; i++) {
         if (!eval_boundary(ev, kind, handlers, where, &v[i])) return false;
     }
@@ -178,6 +179,8 @@ static bool note_branch(evaluator *ev, value *frame, const code *n, bool taken, 
     value_list reads = reads_of(ev, frame, &n->u.branch.reads);
     uint8_t handlers = reads.failed ? 0 : value_list_active(&reads);
     bool ok = !reads.failed;
+    uint32_t tangents = ok ? ad_tangents(ev->c, reads.item, reads.count) : 0;
+    if (ok && tangents != 0) ok = all_boundaries(ev, BOUNDARY_TANGENT, tangents, n->where, out, count);
     if (ok && handlers != 0) {
         ok = all_boundaries(ev, BOUNDARY_JOIN, handlers, n->where, out, count);
         value_list joins = results_of(ev, out, ok ? count : 0);
@@ -206,7 +209,7 @@ bool eval_if(evaluator *ev, value *frame, const code *n, int count, value *out) 
     if (!decide(ev, frame, n, &taken)) return false;
     const code *branch = taken ? n->u.branch.then : n->u.branch.otherwise;
     if (!eval_many(ev, frame, branch, count, out)) return false;
-    return !ad_recording(ev->c) || note_branch(ev, frame, n, taken, count, out);
+    return !ad_handling(ev->c) || note_branch(ev, frame, n, taken, count, out);
 }
 
 /* ---- loops ---- */
@@ -219,14 +222,17 @@ typedef struct looping {
     op_type *shapes;            /* of the carries, where the run has to hold them to it */
     value_list reads;
     uint8_t handlers;           /* the loop is recorded for these */
+    uint32_t tangents;          /* its carries have tangents for these forward handlers */
     uint32_t first;             /* the tape before the first carry */
     uint64_t trips;
 } looping;
 
 static bool carry_over(looping *l) {
     const code *n = l->n;
-    if (l->handlers != 0 && !all_boundaries(l->ev, BOUNDARY_CARRY, l->handlers, n->where, l->next,
-                                            n->u.loop.count)) {
+    bool ok = l->tangents == 0 || all_boundaries(l->ev, BOUNDARY_TANGENT, l->tangents, n->where, l->next, n->u.loop.count);
+    if (ok && l->handlers != 0)
+        ok = all_boundaries(l->ev, BOUNDARY_CARRY, l->handlers, n->where, l->next, n->u.loop.count);
+    if (!ok) {
         values_release(l->ev->c, l->next, n->u.loop.count);
         return false;
     }
@@ -315,10 +321,11 @@ static bool loop_open(looping *l) {
     const code *n = l->n;
     l->reads = reads_of(ev, l->frame, &n->u.loop.reads);
     if (!eval_args(ev, l->frame, n->u.loop.init, n->u.loop.count, l->next)) return false;
-    if (ad_recording(ev->c)) {
+    if (ad_handling(ev->c)) {
         value_list inits = {.c = ev->c};
         for (int i = 0; i < n->u.loop.count; i++) value_list_add(&inits, &l->next[i]);
         l->handlers = value_list_active(&l->reads) | value_list_active(&inits);
+        l->tangents = ad_tangents(ev->c, l->reads.item, l->reads.count) | ad_tangents(ev->c, inits.item, inits.count);
         l->reads.failed |= inits.failed;
         value_list_close(&inits);
         l->first = tape_top(ev->c->tape);
@@ -357,7 +364,7 @@ static bool plain_loop(looping *l) {
 
 static bool either_loop(looping *l) {
     bool done;
-    if (!eval_checkpointed(l->ev, l->frame, l->n, l->next, l->handlers, l->reads.item, l->reads.count, &done,
+    if (!eval_checkpointed(l->ev, l->frame, l->n, l->next, l->handlers, l->tangents, l->reads.item, l->reads.count, &done,
                            &l->trips)) {
         return false;
     }

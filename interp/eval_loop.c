@@ -41,6 +41,7 @@ typedef struct own_frame {
     evaluator *ev;
     const code *n;
     value **carry;
+    uint32_t tangents;          /* the carries have tangents for these forward handlers */
     op_type *shapes;
     value *next;
     value frame[];
@@ -64,6 +65,14 @@ static bool own_again(void *self, bool *out) {
     return eval_condition(own->ev, own->frame, own->n->u.loop.condition, out);
 }
 
+static bool spread_tangents(own_frame *own, value *carries) {
+    const code *n = own->n;
+    for (int i = 0; own->tangents != 0 && i < n->u.loop.count; i++) {
+        if (!eval_boundary(own->ev, BOUNDARY_TANGENT, own->tangents, n->where, &carries[i])) return false;
+    }
+    return true;
+}
+
 static bool own_run(void *self) {
     own_frame *own = self;
     const code *n = own->n;
@@ -71,7 +80,7 @@ static bool own_run(void *self) {
     c->stats.iterations++;
     if (c->on_iteration != NULL) c->on_iteration(c->observer, c);
     if (!eval_many(own->ev, own->frame, n->u.loop.body, n->u.loop.count, own->next)) return false;
-    if (!eval_shapes_hold(own->ev, n, own->shapes, own->next)) {
+    if (!eval_shapes_hold(own->ev, n, own->shapes, own->next) || !spread_tangents(own, own->next)) {
         values_release(c, own->next, n->u.loop.count);
         return false;
     }
@@ -151,7 +160,7 @@ static bool policy_of(evaluator *ev, value *frame, const code *n, const value *c
 }
 
 bool eval_checkpointed(evaluator *ev, value *frame, const code *n, value *carries, uint8_t handlers,
-                       const value *const *reads, int count, bool *done, uint64_t *trips) {
+                       uint32_t tangents, const value *const *reads, int count, bool *done, uint64_t *trips) {
     context *c = ev->c;
     *done = false;
     policy p;
@@ -169,6 +178,12 @@ bool eval_checkpointed(evaluator *ev, value *frame, const code *n, value *carrie
     own_frame *own = own_new(ev, frame, n, carries);
     if (own == NULL) {
         values_release(c, carries, n->u.loop.count);
+        return false;
+    }
+    own->tangents = tangents;
+    for (int i = 0; i < n->u.loop.count; i++) {
+        if (eval_boundary(ev, BOUNDARY_TANGENT, tangents, n->where, own->carry[i])) continue;
+        own_close(c, own);
         return false;
     }
     loop_body body = {
