@@ -199,11 +199,13 @@ static bool mark_outermost(engine *e, code *n) {
     return true;
 }
 
+bool engine_lower(engine *e) {
+    if (e->code == NULL) e->code = lower_program(&e->program);
+    return e->code != NULL;
+}
+
 static bool prepare(engine *e, evaluator *ev, value **frame) {
-    if (e->code == NULL) {
-        e->code = lower_program(&e->program);
-        if (e->code == NULL) return false;
-    }
+    if (!engine_lower(e)) return false;
     evaluator_init(ev, e->c, &e->options);
     int count = e->code->main.slots;
     *frame = take(e->c, (size_t)count * sizeof **frame);
@@ -270,6 +272,116 @@ static bool run_items(engine *e, evaluator *ev, value *frame) {
         n = n->u.block.tail;
     }
     return true;
+}
+
+/* ---- under a handler ---- */
+
+/* A handle of fn whose operands are slots behind those of the top level: arguments, then seed or tangents. */
+typedef struct handling_call {
+    code handle;
+    code *slots;                /* one a value */
+    code **places;
+    bool *floating;
+    int *captures;
+} handling_call;
+
+static bool open_handle(engine *e, handling_call *h, const fn_decl *fn, int count, int given, bool forward) {
+    const code_function *f = code_find(e->code, fn);
+    if (f == NULL) return error_set(&e->c->err, ERROR_K0901, fn->at, "no code for `%s`", fn->name);
+    int base = e->code->main.slots;
+    h->slots = ARENA_ARRAY(&e->a, code, count + given);
+    h->places = ARENA_ARRAY(&e->a, code *, count + given);
+    h->floating = ARENA_ARRAY(&e->a, bool, count);
+    h->captures = ARENA_ARRAY(&e->a, int, f->captures);
+    if (h->slots == NULL || h->places == NULL || h->floating == NULL || h->captures == NULL) return false;
+    for (int i = 0; i < count + given; i++) {
+        h->slots[i] = (code){.kind = CODE_SLOT, .where = fn->at, .u.slot = base + i};
+        h->places[i] = &h->slots[i];
+    }
+    for (int i = 0; i < f->captures; i++) h->captures[i] = f->captured[i]->slot;
+    h->handle = (code){.kind = forward ? CODE_FORWARD : CODE_REVERSE, .where = fn->at};
+    h->handle.u.handle.callee.known = (code_function *)(uintptr_t)f;
+    h->handle.u.handle.callee.captures = (slots){.count = f->captures, .slot = h->captures};
+    h->handle.u.handle.count = count;
+    h->handle.u.handle.primals = 1;
+    h->handle.u.handle.args = h->places;
+    h->handle.u.handle.floating = h->floating;
+    return true;
+}
+
+static bool handle_in(engine *e, const fn_decl *fn, code *handle, const value *const *values, const int *counts,
+                      results *out) {
+    evaluator ev;
+    value *top, v;
+    if (!prepare(e, &ev, &top)) return false;
+    int base = e->code->main.slots, more = counts[0] + counts[1];
+    value *frame = take(e->c, (size_t)(base + more) * sizeof *frame);
+    bool ok = frame != NULL && eval_steps(&ev, top, e->code->main.body);
+    if (ok) {
+        memcpy(frame, top, (size_t)base * sizeof *frame);
+        for (int i = 0; i < more; i++) {
+            frame[base + i] = i < counts[0] ? values[0][i] : values[1][i - counts[0]];
+        }
+        ok = eval(&ev, frame, handle, &v);
+    }
+    if (ok) {
+        ok = results_of(e, &v, fn->body, out);
+        value_release(e->c, v);
+    }
+    if (frame != NULL) give_back(e->c, frame, (size_t)(base + more) * sizeof *frame);
+    finish(e, top);
+    return ok;
+}
+
+static bool check_arguments(engine *e, const fn_decl *fn, const value *args, int count) {
+    for (int i = 0; i < count; i++) {
+        if (!check_argument(e, fn, i, &args[i])) return false;
+    }
+    return engine_lower(e);
+}
+
+bool engine_reverse(engine *e, const fn_decl *fn, const value *args, int count, const bool *wrt, const value *seed,
+                    results *out) {
+    handling_call h;
+    *out = (results){0};
+    int given = seed != NULL;
+    if (!check_arguments(e, fn, args, count) || !open_handle(e, &h, fn, count, given, false)) return false;
+    for (int i = 0; i < count; i++) h.floating[i] = type_is_floating(fn->type->items[i]) && wrt[i];
+    if (given) h.handle.u.handle.seed = h.places[count];
+    return handle_in(e, fn, &h.handle, (const value *const[]){args, seed}, (int[]){count, given}, out);
+}
+
+bool engine_forward(engine *e, const fn_decl *fn, const value *args, int count, const value *tangents,
+                    results *out) {
+    handling_call h;
+    *out = (results){0};
+    int given = 0;
+    for (int i = 0; i < count; i++) given += type_is_floating(fn->type->items[i]);
+    if (!check_arguments(e, fn, args, count) || !open_handle(e, &h, fn, count, given, true)) return false;
+    for (int i = 0; i < count; i++) h.floating[i] = type_is_floating(fn->type->items[i]);
+    h.handle.u.handle.tangents = h.places + count;
+    return handle_in(e, fn, &h.handle, (const value *const[]){args, tangents}, (int[]){count, given}, out);
+}
+
+/* ---- values of the top level ---- */
+
+bool engine_values(engine *e, const symbol *const *symbols, int count, results *out) {
+    evaluator ev;
+    value *frame;
+    *out = (results){0};
+    if (!prepare(e, &ev, &frame)) return false;
+    bool ok = eval_steps(&ev, frame, e->code->main.body);
+    int leaves = 0;
+    for (int i = 0; ok && i < count; i++) leaves += leaf_count(&frame[symbols[i]->slot]);
+    if (ok) {
+        out->items = take_zeroed(e->c, (size_t)leaves * sizeof *out->items);
+        ok = out->items != NULL;
+    }
+    for (int i = 0; ok && i < count; i++) {
+        out->count += place_leaves(&frame[symbols[i]->slot], out->items + out->count);
+    }
+    finish(e, frame);
+    return ok;
 }
 
 bool engine_call(engine *e, const fn_decl *fn, const value *args, int count, results *out) {

@@ -53,6 +53,9 @@ void engine_close(engine *e);
  * error is set (out of memory, interrupt). */
 bool engine_load(engine *e, const char *path, const char *bytes, size_t length) MUST_CHECK;
 
+/* Makes e->code, once. */
+bool engine_lower(engine *e) MUST_CHECK;
+
 /* True when the program has a final expression. */
 bool engine_has_main(const engine *e);
 
@@ -62,6 +65,17 @@ bool engine_run(engine *e, results *out) MUST_CHECK;
 /* Runs the top-level items, then calls the top-level function `fn` on args (borrowed; numbers, tensors),
  * whose dtypes and dims are checked like a call's: K0604-like faults come as K0502 with the parameter's name. */
 bool engine_call(engine *e, const fn_decl *fn, const value *args, int count, results *out) MUST_CHECK;
+
+/* The same under reverseMode: the primal, then the gradients of the parameters in wrt (by parameter; only floating
+ * ones). seed: the primal's cotangent, or NULL for ones. */
+bool engine_reverse(engine *e, const fn_decl *fn, const value *args, int count, const bool *wrt, const value *seed,
+                    results *out) MUST_CHECK;
+/* Under forwardMode: the primal and its tangent; tangents: one for each floating parameter. */
+bool engine_forward(engine *e, const fn_decl *fn, const value *args, int count, const value *tangents,
+                    results *out) MUST_CHECK;
+
+/* Runs the top-level items and gives what they bind to these symbols of the top level, dims as I64. */
+bool engine_values(engine *e, const symbol *const *symbols, int count, results *out) MUST_CHECK;
 
 void results_release(context *c, results *r);
 

@@ -309,6 +309,9 @@ static bool check_together(const options *o, error *e) {
                          o->program);
     }
     if (o->verb == VERB_oracle) return check_oracle(o, e);
+    if (o->verb == VERB_grad && !options_given(o, OPTION_fn)) {
+        return error_set(e, ERROR_K0801, nowhere, "grad needs --fn NAME, the function to be differentiated");
+    }
     if (o->arg_count > 0 && !options_given(o, OPTION_fn)) {
         return error_set(e, ERROR_K0801, nowhere,
                          "--arg needs --fn NAME, the function to be called");
@@ -361,6 +364,11 @@ static const char *const examples[VERB_COUNT] = {
     [VERB_check] = "  kina-interp check prog.kina\n"
                    "  kina-interp check prog.kina --deny-warnings --diagnostics=json\n"
                    "  cat prog.kina | kina-interp check -\n",
+    [VERB_grad] = "  kina-interp grad prog.kina --fn loss\n"
+                  "  kina-interp grad prog.kina --fn loss --wrt w,b --mode grad\n"
+                  "  kina-interp grad prog.kina --fn loss > grad.kina && kina-interp check grad.kina\n",
+    [VERB_certify] = "  kina-interp certify prog.kina\n"
+                     "  kina-interp certify prog.kina --fn loss --random 100 --seed 7\n",
     [VERB_oracle] = "  kina-interp oracle prog.kina --so lib.so --fn f --arg x=@x.npy\n"
                     "  kina-interp oracle prog.kina --so lib.so --fn f --random 100 --ulp 2\n"
                     "  kina-interp oracle --manifest tests.json --format json\n",

@@ -10,6 +10,8 @@
 #include "interp/tools/compile.h"
 #include "interp/tools/explain.h"
 #include "interp/tools/format.h"
+#include "interp/tools/certifier.h"
+#include "interp/tools/grad.h"
 #include "interp/tools/oracle.h"
 #include "interp/tools/output.h"
 #include "interp/tools/session.h"
@@ -166,6 +168,8 @@ static bool do_job(job *j) {
     if (!load_program(j)) return false;
     switch (j->o->verb) {
     case VERB_run: return run_program(j);
+    case VERB_grad: return grad_print(j->o, &j->s.e, &j->out);
+    case VERB_certify: return certifier_run(j->o, &j->s.e, &j->out, &j->differs);
     case VERB_oracle: return run_oracle(j);
     case VERB_mlir: return compile_to_mlir(&j->s.e, j->o, &j->out);
     case VERB_build: return compile_to_library(&j->s.e, j->o);
