@@ -250,7 +250,7 @@ uint32_t ad_tangents(const context *c, const value *const *values, int count) {
     for (const handler *h = c->top; h != NULL && h->pushers > 0; h = h->outer) {
         if (h->perform != forward_perform) continue;
         for (int i = 0; i < count; i++) {
-            if (tangent_of((const forward_scope *)h, values[i]->index) != NULL) have |= bit_of(h);
+            if (forward_tangent((const forward_scope *)h, values[i]->index) != NULL) have |= bit_of(h);
         }
     }
     return have;
@@ -277,10 +277,10 @@ static bool spread_at(context *c, handler *h, uint32_t handlers, span where, val
     if (!spread_at(c, h->outer, handlers, where, v, fresh)) return false;
     forward_scope *s = (forward_scope *)h;
     if (h->perform != forward_perform || (bit_of(h) & handlers) == 0) return true;
-    if (tangent_of(s, v->index) != NULL) return true;
+    if (forward_tangent(s, v->index) != NULL) return true;
     if (!*fresh && v->index != 0 && !refreshed(c, where, v)) return false;
     *fresh = true;
-    return tangent_of(s, v->index) != NULL || zero_tangent(c, s, where, v);
+    return forward_tangent(s, v->index) != NULL || zero_tangent(c, s, where, v);
 }
 
 bool ad_spread(context *c, uint32_t handlers, span where, value *v) {

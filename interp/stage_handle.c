@@ -49,6 +49,7 @@ static staged handling_close(stager *s, const code *n, handling *h, const staged
     if (answer == NULL || items == NULL || graph_bad(s->g) || leaves.count != primals) return staged_none();
     for (int i = 0; i < primals; i++) answer[i] = leaves.item[i];
     h->text.primals = answer;
+    graph_settle_tapes(s->g);
     if (n->kind == CODE_FORWARD) {
         gradient_forward(s->g, &h->text, h->given, answer + primals);
     } else {

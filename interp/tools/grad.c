@@ -69,7 +69,7 @@ bool grad_print(const options *o, engine *e, output *out) {
     if (!grad_wish(o, e, &wish)) return false;
     text_init(&t, e->c);
     bool ok = derive_program(e, &wish, &t, &made);
-    if (ok) output_text(out, &t, false);
+    if (ok) output_text(out, &t);
     text_close(&t);
     return ok;
 }

@@ -4,7 +4,7 @@
 
 #include "interp/engine.h"
 #include "interp/tools/arguments.h"
-#include "interp/tools/compare.h"
+#include "interp/compare.h"
 #include "interp/tools/native.h"
 #include "interp/tools/options.h"
 #include "interp/tools/output.h"

@@ -275,14 +275,14 @@ START_TEST(failing_memory) {
         staging t = {.functions = 0};
         arena a;
         graph g;
-        int own;
+        stage_params params;
         ck_assert(staging_open(&t, "failing memory", words, sizeof words - 1));
         dim_algebra algebra = dims_algebra(t.e.program.dims);
         const fn_decl *fn = program_find(&t.e.program, "f");
         arena_init(&a, &t.f.c);
         t.f.c.mem.fail_at = t.f.c.mem.requests + ++n;
         graph_init(&g, &a, &algebra);
-        ok = stage_function(&g, &t.e.program, t.e.code, fn, &own);
+        ok = stage_function(&g, &t.e.program, t.e.code, fn, &params);
         if (!ok) ck_assert_msg(t.f.c.err.code == ERROR_K0507, "%s", g.refusal != NULL ? g.refusal : "no error");
         arena_close(&a);
         staging_close(&t);

@@ -1,5 +1,5 @@
 /* Comparing elements (compare.h). */
-#include "interp/tools/compare.h"
+#include "interp/compare.h"
 
 #include <math.h>
 #include <string.h>

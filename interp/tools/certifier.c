@@ -1,0 +1,55 @@
+/* Which functions are certified, and what is said of it. */
+#include "interp/tools/certifier.h"
+
+#include "interp/tools/arguments.h"
+#include "runtime/context.h"
+
+enum { INPUTS = 16 };           /* of each function and mode, unless --random says otherwise */
+
+static const span nowhere = {0, 0};
+
+static void print_counts(text *t, const certify_counts *n) {
+    text_format(t, "%lld functions certified: %lld runs of the engine and %lld values agree with the printed programs\n",
+                (long long)n->functions, (long long)n->runs, (long long)n->values);
+    if (n->stopped > 0) text_format(t, "on %lld inputs both stopped with a run-time error\n", (long long)n->stopped);
+    text_add(t, "functions that hold a\n");
+    for (int i = 0; i < CONSTRUCT_COUNT; i++) {
+        text_format(t, "  %-22s %lld\n", construct_names[i], (long long)n->holds[i]);
+    }
+}
+
+static bool certify_named(engine *e, const char *name, const certify_wish *w, certify_counts *n, bool *differs, text *t) {
+    const fn_decl *fn = arguments_function(e->c, &e->program, name);
+    if (fn == NULL) return false;
+    if (certify_may(fn)) return certify_function(e, fn, w, n, differs, t);
+    error_set(&e->c->err, ERROR_K0209, fn->at, "`%s` has no gradient to be certified", name);
+    error_help(&e->c->err, "a function with floating parameters, tensors and numbers alone, and one floating result has");
+    return false;
+}
+
+static bool certify_all(engine *e, const certify_wish *w, certify_counts *n, bool *differs, text *t) {
+    const expr *body = e->program.main.body;
+    for (int i = 0; i < body->u.block.count && !*differs; i++) {
+        const item *it = &body->u.block.items[i];
+        if (it->kind == ITEM_FN && certify_may(it->fn) && !certify_function(e, it->fn, w, n, differs, t)) return false;
+    }
+    if (n->functions > 0 || *differs) return true;
+    error_set(&e->c->err, ERROR_K0209, nowhere, "the program has no function with a gradient to be certified");
+    error_help(&e->c->err, "a function with floating parameters, tensors and numbers alone, and one floating result has");
+    return false;
+}
+
+bool certifier_run(const options *o, engine *e, output *out, bool *differs) {
+    certify_wish w = {.seed = (uint64_t)o->value[OPTION_seed].number, .inputs = INPUTS, .order = 2};
+    certify_counts n = {0};
+    if (options_given(o, OPTION_random)) w.inputs = (int)o->value[OPTION_random].number;
+    const char *name = o->value[OPTION_fn].text;
+    text t;
+    text_init(&t, e->c);
+    bool ok = name != NULL ? certify_named(e, name, &w, &n, differs, &t) : certify_all(e, &w, &n, differs, &t);
+    if (ok && !*differs) print_counts(&t, &n);
+    ok = ok && !t.failed;
+    if (ok) output_text(out, &t);
+    text_close(&t);
+    return ok;
+}
