@@ -78,7 +78,7 @@ static bool reverse_perform(context *c, handler *h, const op_call *call, value *
     if (out->index != 0 && tape_record(t, out->index)->op != RECORD_INPUT) return true;
     bool ok;
     bool mine_alone = s->alone && handlers == s->bit;
-    if (mine_alone && info->rule == OP_RULE_PARTIAL && call->n <= 2 && all_numbers(call)) {
+    if (mine_alone && !c->watched && info->rule == OP_RULE_PARTIAL && call->n <= 2 && all_numbers(call)) {
         ok = note_scalar(c, s, call, handlers, out);
     } else {
         ok = tape_note(t, call, handlers, out);
@@ -172,8 +172,11 @@ bool reverse_sweep(context *c, reverse_scope *s, const value *primal, const valu
                    int count, span where, value *gradients) {
     bool outermost = c->tape->depth == 1;
     int64_t start = outermost ? monotonic_nanoseconds() : 0;
+    if (outermost) c->sweeping = true;
     bool ok = sweep_run(c, s, primal, seed, parameter, count, where, gradients);
-    if (outermost) c->stats.seconds_backward += (double)(monotonic_nanoseconds() - start) * 1e-9;
+    if (!outermost) return ok;
+    c->sweeping = false;
+    c->stats.seconds_backward += (double)(monotonic_nanoseconds() - start) * 1e-9;
     return ok;
 }
 

@@ -61,6 +61,8 @@ struct context {
 
     struct handler *top;                    /* the innermost handler; NULL outside of any (door.h) */
     struct tape *tape;                      /* owned by ad/; made when first needed */
+    bool watched;                           /* each op is looked at (watch.h): none is computed beside the door */
+    bool sweeping;                          /* inside an outermost backward sweep */
 
     const volatile sig_atomic_t *interrupt; /* nonzero asks the evaluation to stop; may be NULL */
     int64_t deadline;                       /* monotonic nanoseconds; 0: none */

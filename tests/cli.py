@@ -443,6 +443,28 @@ def test_help_and_version(k):
     need(len(k.ends(0, "--version").out.splitlines()) >= 3, "--version names commit, BLAS, vector functions")
 
 
+def test_nan_check(k):
+    """The first op that makes a NaN or an infinity of finite operands ends the run, wherever it is performed."""
+    def stops(program, *says):
+        k.ends(1, "-e", program, "--nan-check", says=["K0516", *says])
+
+    stops("log([[1.0, 2.0], [0.0, 1.0]])", "`log` makes -inf", "element [1, 0]", "operand 1 is 0.0 there")
+    stops("let x = [3.0e38, 1.0]; sum(x * [2.0, 1.0])", "`*` makes inf", "operand 2 is 2.0 there")
+    stops("let x = [[3.0e38, 3.0e38]]; sum(transpose(x), axis=0)", "`sum` makes inf", "from 3e+38 to 3e+38")
+    root = "fn f(x: {0}) -> F32 {{ sum(sqrt(x)) }}\nhandle f({1}) with {2}"
+    for mode in ("reverseMode", "forwardMode({1})"):
+        for kind, at in (("F32", "0.0"), ("tensor<F32, [2]>", "[1.0, 0.0]")):
+            tangent = at.replace("0.0", "1.0")
+            stops(root.format(kind, at, mode.format(0, tangent)), "`/` makes inf", "sum(sqrt(x))")
+    stops(root.format("F32", "0.0", "reverseMode"), "in the backward sweep")
+    # Operands that were infinite already, and whole numbers, are no beginning.
+    for fine in ("[1.0, inf] * 0.0", "where([true, false], [1.0, 2.0], -inf)", "2147483647 + 1"):
+        k.ends(0, "-e", fine, "--nan-check")
+    checked, plain = (k.ends(0, "-e", "fn f(x: F64) { x * exp(x) / 3.0 }\nhandle f(1.1) with reverseMode", *more).out
+                      for more in (["--nan-check"], []))
+    need(checked == plain, "looking changes a result")
+
+
 def test_explain(k):
     """The pages themselves are held against the program by tests/docs.py."""
     page = k.ends(0, "explain", "k0301").out

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sched.h>
 
+#include "interp/nan_check.h"
 #include "interp/policy.h"
 #include "interp/tools/arguments.h"
 #include "interp/tools/compile.h"
@@ -103,13 +104,18 @@ static bool evaluate(job *j, results *out) {
 
 static bool run_program(job *j) {
     results r = {.count = 0};
+    watch looking;
+    bool checked = options_given(j->o, OPTION_nan_check);
     int64_t start = monotonic_nanoseconds();
-    if (!evaluate(j, &r)) return false;
+    if (checked) nan_check_open(&looking, j->c);
+    bool ok = evaluate(j, &r);
+    if (checked) nan_check_close(&looking, j->c);
+    if (!ok) return false;
     checkpoint_optima(j->c);
     run_counts counts = {.ops = j->c->stats, .peak = j->c->mem.peak, .source = &j->s.e.src};
     counts.seconds = (double)(monotonic_nanoseconds() - start) * 1e-9;
     const char *folder = j->o->value[OPTION_out].text;
-    bool ok = j->c->err.code == ERROR_NONE && (folder == NULL || output_save(j->c, folder, &r));
+    ok = j->c->err.code == ERROR_NONE && (folder == NULL || output_save(j->c, folder, &r));
     ok = ok && output_results(&j->out, &r, options_given(j->o, OPTION_stats) ? &counts : NULL);
     results_release(j->c, &r);
     return ok;
