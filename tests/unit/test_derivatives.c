@@ -39,13 +39,18 @@ static void curve_open(curve *f) {
     kernel_install(&f->c);
 }
 
-static void curve_close(curve *f) {
+/* False when something has leaked. */
+static bool curve_close(curve *f) {
     for (int k = 0; k < CASE_OPERANDS; k++) {
         value_release(&f->c, f->fixed[k]);
         value_release(&f->c, f->along[k]);
     }
     value_release(&f->c, f->weight);
+    tape_close(&f->c);
+    size_t live = f->c.mem.live;
+    if (live != 0) fprintf(stderr, "%s: %zu bytes leaked\n", op_table[f->op].name, live);
     context_close(&f->c);
+    return live == 0;
 }
 
 static bool perform(context *c, op_id op, const op_attrs *attrs, int n, const value *in, value *out) {
@@ -203,8 +208,7 @@ static bool scaled_case_holds(const rule_case *rc, const homogeneous *h, unsigne
         for (int i = 0; i < ORDERS; i++) expected[i + 1] = expected[i] * (degree - i);
         ok = ok && curve_holds(&f, 0.0, expected, name);
     }
-    curve_close(&f);
-    return ok;
+    return curve_close(&f) && ok;
 }
 
 static void check_scaled(void *self, const rule_case *rc) {
@@ -394,8 +398,7 @@ static bool line_holds(const line *l) {
     if (ok && l->weight_shape != NULL) ok = make_value(&f.c, l->weight_shape, l->weight, &f.weight);
     l->closed(l->t, expected);
     ok = ok && curve_holds(&f, l->t, expected, op_table[l->op].name);
-    curve_close(&f);
-    return ok;
+    return curve_close(&f) && ok;
 }
 
 START_TEST(lines_have_their_closed_forms) {
