@@ -41,10 +41,19 @@ static bool check_value(const derivation *d) {
     return false;
 }
 
+/* wrt=all, as the signature writes what it leaves out; a parameter of that name comes first. */
+static bool says_all(const derivation *d, expr *written) {
+    if (written->kind != EXPR_NAME || strcmp(written->u.name.name, "all") != 0) return false;
+    for (int i = 0; d->decl != NULL && i < d->decl->count; i++)
+        if (d->decl->params[i].name == written->u.name.name) return false;
+    written->type = &check_unit_type;
+    return true;
+}
+
 static bool check_chosen(derivation *d) {
     expr *written = d->b->use->args[1];
     wrt_target of = {.name = d->name, .decl = d->decl, .count = d->fn->count, .types = d->fn->items};
-    if (written != NULL) return check_wrt(d->c, written, &of, d->wrt);
+    if (written != NULL && !says_all(d, written)) return check_wrt(d->c, written, &of, d->wrt);
     for (int i = 0; i < d->fn->count; i++) {
         const type *t = d->fn->items[i];
         d->wrt[i] = type_is_floating(t);
