@@ -76,7 +76,8 @@ static checkpointed *checkpoint_new(context *c, const policy *p, loop_body body,
     l->body = body;
     l->handlers = handlers;
     l->where = where;
-    l->dual = c->tape->forward_depth > 0;
+    l->forward_depth = c->tape->forward_depth < 8 ? c->tape->forward_depth : 8;
+    l->dual = l->forward_depth > 0;
     l->first = l->floor = l->base = tape_top(c->tape);
     l->states.element = sizeof(checkpoint_state);
     l->starts.element = sizeof(uint32_t);

@@ -18,7 +18,7 @@ size_t checkpoint_carried_bytes(const checkpointed *l) {
         const value *v = l->body.carry[i];
         if (v->kind == VALUE_TENSOR) bytes += tensor_bytes(v->as.t);
     }
-    return l->dual ? 2 * bytes : bytes; /* tangents */
+    return bytes << l->forward_depth; /* with their tangents, and those of tangents */
 }
 
 /* A kept state whose tensors are in a file, views apart. */
@@ -261,9 +261,24 @@ bool checkpoint_measure_end(context *c, checkpointed *l) {
     return true;
 }
 
+/* What an iteration takes here when it is taped and swept is seen only on the way back; it is dear, for each op of the
+ * rules has tangents. Until then it is guessed to be so many states. */
+enum { DUAL_GUESS = 8 };
+
 void checkpoint_measure_dual(checkpointed *l) {
-    size_t state = checkpoint_carried_bytes(l);
-    schedule_measure(&l->schedule, state, state, fixed_bytes(l) + 4 * state, 0);
+    size_t state = checkpoint_carried_bytes(l), taped = l->taped_most > 0 ? l->taped_most : DUAL_GUESS * state;
+    schedule_measure(&l->schedule, state + SCHEDULE_STATE_BYTES, taped, fixed_bytes(l) + 4 * state, 0);
+}
+
+void checkpoint_dual_begin(context *c, checkpointed *l) {
+    l->measured.live = c->mem.live;
+    c->mem.high = c->mem.live;
+}
+
+void checkpoint_dual_end(const context *c, checkpointed *l, uint64_t iterations) {
+    if (l->schedule.policy.kind != POLICY_BYTES) return;
+    l->taped_most = larger(l->taped_most, (c->mem.high - l->measured.live) / iterations);
+    checkpoint_measure_dual(l);
 }
 
 void checkpoint_account_begin(context *c, checkpointed *l) {

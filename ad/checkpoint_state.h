@@ -49,6 +49,7 @@ struct checkpointed {
     uint8_t handlers;
     span where;
     bool dual;                  /* forward handlers outside: states keep their tangents, nothing is taped ahead */
+    int forward_depth;          /* how many of those */
     uint64_t trips;
     uint32_t first;             /* tape_top before the loop */
     uint32_t base;              /* dual: the first record of this run, forward or back; behind it all is the loop's */
@@ -126,6 +127,9 @@ void checkpoint_account(context *c, const checkpointed *l);
 size_t checkpoint_margin(const checkpointed *l);
 /* An estimate, where nothing is taped ahead. */
 void checkpoint_measure_dual(checkpointed *l);
+/* Around the taping and the sweep of so many iterations, where nothing was measured ahead. */
+void checkpoint_dual_begin(context *c, checkpointed *l);
+void checkpoint_dual_end(const context *c, checkpointed *l, uint64_t iterations);
 /* With forward handlers outside: forgets what an advanced iteration left; what dropped states left; what a swept piece
  * left, but for what the adjoints of the carries and of `reads`, taken from the loop's record, need. */
 bool checkpoint_dual_advanced(context *c, checkpointed *l) MUST_CHECK;

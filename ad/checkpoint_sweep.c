@@ -38,6 +38,7 @@ static bool advance(sweep *s, checkpointed *l, const backward_order *order) {
 }
 
 static bool tape_again(sweep *s, checkpointed *l, const backward_order *order) {
+    if (l->dual) checkpoint_dual_begin(s->c, l);
     if (!checkpoint_tape_begin(s->c, l, order->from)) return false;
     for (uint64_t i = order->from; i < order->to; i++) {
         if (!checkpoint_tape_one(s->c, l, i)) return false;
@@ -90,6 +91,7 @@ static bool sweep_taped(sweep *s, checkpointed *l, const record *r) {
         *slot = value_none();
     }
     sweep_cut(s, run->first);
+    if (l->dual) checkpoint_dual_end(s->c, l, run->end - run->start);
     checkpoint_tape_pop(s->c, l);
     return !l->dual || checkpoint_dual_swept(s, l, r);
 }
