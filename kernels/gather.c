@@ -78,118 +78,109 @@ static void add_entries(dtype t, void *to, const void *from, int64_t n) {
     lines_now()->reduce[REDUCE_SUM][t].join(to, from, (size_t)n);
 }
 
-bool gather_take_perform(context *c, const op_call *call, value *out) {
+/* One call: x as it is split, its indices, and dense elements from and to. */
+typedef struct gathering {
+    dtype t;
+    size_t element;
+    split s;
+    int64_t n; /* indices, or, where they lie along the axis, those of one line */
+    const int64_t *indices;
+    const char *from;
+    char *to;
+} gathering;
+
+/* Entries of one size are moved as such: a call for each would cost more than the move. */
+#define TAKE_ENTRIES(T)                                                                            \
+    for (int64_t i = 0; i < g->n; i++)                                                             \
+    ((T *)(void *)to)[i] = ((const T *)(const void *)from)[g->indices[i]]
+
+static void take_rows(const gathering *g) {
+    size_t row = (size_t)g->s.inner * g->element;
+    for (int64_t o = 0; o < g->s.outer; o++) {
+        const char *from = g->from + (size_t)(o * g->s.size) * row;
+        char *to = g->to + (size_t)(o * g->n) * row;
+        if (row == 4)
+            TAKE_ENTRIES(uint32_t);
+        else if (row == 8)
+            TAKE_ENTRIES(uint64_t);
+        else
+            for (int64_t i = 0; i < g->n; i++)
+                memcpy(to + (size_t)i * row, from + (size_t)g->indices[i] * row, row);
+    }
+}
+
+static void add_rows(const gathering *g) {
+    size_t row = (size_t)g->s.inner * g->element;
+    const char *from = g->from;
+    for (int64_t o = 0; o < g->s.outer; o++) {
+        char *to = g->to + (size_t)(o * g->s.size) * row;
+        for (int64_t i = 0; i < g->n; i++, from += row)
+            add_entries(g->t, to + (size_t)g->indices[i] * row, from, g->s.inner);
+    }
+}
+
+/* Calls step(entry, along) for every index: the place of its own entry, and of the one it names. */
+#define FOR_EACH_INDEX(g, step)                                                                    \
+    int64_t entry = 0;                                                                             \
+    for (int64_t o = 0; o < (g)->s.outer; o++)                                                     \
+        for (int64_t j = 0; j < (g)->n; j++)                                                       \
+            for (int64_t i = 0; i < (g)->s.inner; i++, entry++) {                                  \
+                int64_t along = (o * (g)->s.size + (g)->indices[entry]) * (g)->s.inner + i;        \
+                step;                                                                              \
+            }
+
+static void take_entries(const gathering *g) {
+    FOR_EACH_INDEX(g, memcpy(g->to + (size_t)entry * g->element,
+                             g->from + (size_t)along * g->element, g->element))
+}
+
+static void add_each(const gathering *g) {
+    FOR_EACH_INDEX(g, add_entries(g->t, g->to + (size_t)along * g->element,
+                                  g->from + (size_t)entry * g->element, 1))
+}
+
+/* A take moves from operand 0, a scatter from operand 2 onto operand 0. */
+static bool gather(context *c, const op_call *call, bool along, void (*move)(const gathering *g),
+                   value *out) {
     op_type type;
     result r;
     tensor *made = NULL;
-    const void *data;
+    const void *from;
+    bool scatter = call->n == 3;
     if (!result_type(c, call, &type)) return false;
     array x = array_of(&call->in[0]);
-    split s = split_at(&x, axis_of(call));
-    int64_t n = value_size(&call->in[1]);
-    int64_t *indices = indices_read(c, call, axis_of(call), s.size);
+    gathering g = {.t = x.t, .element = dtype_size(x.t), .s = split_at(&x, axis_of(call))};
+    g.n = along ? array_of(&call->in[1]).dims[axis_of(call)] : value_size(&call->in[1]);
+    int64_t *indices = indices_read(c, call, axis_of(call), g.s.size);
     if (indices == NULL) return false;
-    bool good = dense_operand(c, &call->in[0], &data, &made) && result_new(c, &type, &r);
+    bool good = dense_operand(c, &call->in[scatter ? 2 : 0], &from, &made) &&
+                (scatter ? result_onto(c, call, 0, &type, &r) : result_new(c, &type, &r));
     if (good) {
-        size_t row = (size_t)s.inner * dtype_size(x.t);
-        char *to = r.data;
-        for (int64_t o = 0; o < s.outer; o++) {
-            const char *from = (const char *)data + (size_t)(o * s.size) * row;
-            for (int64_t i = 0; i < n; i++, to += row)
-                memcpy(to, from + (size_t)indices[i] * row, row);
-        }
+        g.indices = indices;
+        g.from = from;
+        g.to = r.data;
+        move(&g);
         *out = r.v;
     }
     tensor_release(c, made);
     give_back(c, indices, indices_bytes(&call->in[1]));
     return good;
+}
+
+bool gather_take_perform(context *c, const op_call *call, value *out) {
+    return gather(c, call, false, take_rows, out);
 }
 
 bool gather_scatter_perform(context *c, const op_call *call, value *out) {
-    op_type type;
-    result r;
-    tensor *made = NULL;
-    const void *source;
-    if (!result_type(c, call, &type)) return false;
-    array x = array_of(&call->in[0]);
-    split s = split_at(&x, axis_of(call));
-    int64_t n = value_size(&call->in[1]);
-    int64_t *indices = indices_read(c, call, axis_of(call), s.size);
-    if (indices == NULL) return false;
-    bool good =
-        dense_operand(c, &call->in[2], &source, &made) && result_onto(c, call, 0, &type, &r);
-    if (good) {
-        size_t row = (size_t)s.inner * dtype_size(x.t);
-        const char *from = source;
-        for (int64_t o = 0; o < s.outer; o++) {
-            char *to = (char *)r.data + (size_t)(o * s.size) * row;
-            for (int64_t i = 0; i < n; i++, from += row)
-                add_entries(x.t, to + (size_t)indices[i] * row, from, s.inner);
-        }
-        *out = r.v;
-    }
-    tensor_release(c, made);
-    give_back(c, indices, indices_bytes(&call->in[1]));
-    return good;
+    return gather(c, call, false, add_rows, out);
 }
 
 bool gather_take_along_perform(context *c, const op_call *call, value *out) {
-    op_type type;
-    result r;
-    tensor *made = NULL;
-    const void *data;
-    if (!result_type(c, call, &type)) return false;
-    array x = array_of(&call->in[0]), at = array_of(&call->in[1]);
-    split s = split_at(&x, axis_of(call));
-    int64_t n = at.dims[axis_of(call)];
-    int64_t *indices = indices_read(c, call, axis_of(call), s.size);
-    if (indices == NULL) return false;
-    bool good = dense_operand(c, &call->in[0], &data, &made) && result_new(c, &type, &r);
-    if (good) {
-        size_t element = dtype_size(x.t);
-        const int64_t *index = indices;
-        char *to = r.data;
-        for (int64_t o = 0; o < s.outer; o++)
-            for (int64_t j = 0; j < n; j++)
-                for (int64_t i = 0; i < s.inner; i++, index++, to += element) {
-                    int64_t from = (o * s.size + *index) * s.inner + i;
-                    memcpy(to, (const char *)data + (size_t)from * element, element);
-                }
-        *out = r.v;
-    }
-    tensor_release(c, made);
-    give_back(c, indices, indices_bytes(&call->in[1]));
-    return good;
+    return gather(c, call, true, take_entries, out);
 }
 
 bool gather_scatter_along_perform(context *c, const op_call *call, value *out) {
-    op_type type;
-    result r;
-    tensor *made = NULL;
-    const void *source;
-    if (!result_type(c, call, &type)) return false;
-    array x = array_of(&call->in[0]), at = array_of(&call->in[1]);
-    split s = split_at(&x, axis_of(call));
-    int64_t n = at.dims[axis_of(call)];
-    int64_t *indices = indices_read(c, call, axis_of(call), s.size);
-    if (indices == NULL) return false;
-    bool good =
-        dense_operand(c, &call->in[2], &source, &made) && result_onto(c, call, 0, &type, &r);
-    if (good) {
-        size_t element = dtype_size(x.t);
-        const int64_t *index = indices;
-        const char *from = source;
-        for (int64_t o = 0; o < s.outer; o++)
-            for (int64_t j = 0; j < n; j++)
-                for (int64_t i = 0; i < s.inner; i++, index++, from += element) {
-                    int64_t to = (o * s.size + *index) * s.inner + i;
-                    add_entries(x.t, (char *)r.data + (size_t)to * element, from, 1);
-                }
-        *out = r.v;
-    }
-    tensor_release(c, made);
-    give_back(c, indices, indices_bytes(&call->in[1]));
-    return good;
+    return gather(c, call, true, add_each, out);
 }
 
 bool gather_one_hot_perform(context *c, const op_call *call, value *out) {

@@ -5,36 +5,26 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/op.h"
+#include "runtime/op_rule.h"
 #include "runtime/tensor.h"
-
-typedef struct rule {
-    op_id op;
-    const op_attrs *attrs; /* never NULL: all zero when the call has none */
-    const op_type *in;
-    int n;
-    const dim_algebra *algebra;
-    op_type *out;
-    op_fault *fault;
-} rule;
 
 static const op_attrs no_attrs;
 
 /* ---- faults ---- */
 
-static bool fail(const rule *r, op_fault_kind kind, int a, const char *expects) {
+bool rule_fail(const rule *r, op_fault_kind kind, int a, const char *expects) {
     *r->fault = (op_fault){.kind = kind, .a = a, .b = a};
     snprintf(r->fault->expects, sizeof r->fault->expects, "%s", expects);
     return false;
 }
 
-static bool fail_axis(const rule *r, op_fault_kind kind, int a, int axis, const char *expects) {
-    fail(r, kind, a, expects);
+bool rule_fail_axis(const rule *r, op_fault_kind kind, int a, int axis, const char *expects) {
+    rule_fail(r, kind, a, expects);
     r->fault->axis_a = axis;
     return false;
 }
 
-static bool fail_dims(const rule *r, int a, int axis_a, int b, int axis_b) {
+bool rule_fail_dims(const rule *r, int a, int axis_a, int b, int axis_b) {
     *r->fault = (op_fault){.kind = FAULT_DIMS, .a = a, .b = b, .axis_a = axis_a, .axis_b = axis_b};
     snprintf(r->fault->expects, sizeof r->fault->expects, "equal dims");
     return false;
@@ -42,14 +32,13 @@ static bool fail_dims(const rule *r, int a, int axis_a, int b, int axis_b) {
 
 /* ---- dims ---- */
 
-static dim_verdict dim_compare(const rule *r, int64_t a, int64_t b) {
+dim_verdict rule_compare_dims(const rule *r, int64_t a, int64_t b) {
     if (a == b) return DIM_SAME;
     if (r->algebra == NULL || (a >= 0 && b >= 0)) return DIM_DIFFERENT;
     return r->algebra->compare(r->algebra->self, a, b);
 }
 
-/* Of two dims that may be equal, the one that says more: a size rather than an expression. */
-static int64_t dim_definite(int64_t a, int64_t b) {
+int64_t rule_definite_dim(int64_t a, int64_t b) {
     return a < 0 && b >= 0 ? b : a;
 }
 
@@ -60,21 +49,19 @@ static bool dim_add(const rule *r, int64_t a, int64_t b, int64_t *sum) {
     return true;
 }
 
-static bool dim_mul(const rule *r, int64_t a, int64_t b, int64_t *product) {
+bool rule_mul_dims(const rule *r, int64_t a, int64_t b, int64_t *product) {
     if (a >= 0 && b >= 0) return !__builtin_mul_overflow(a, b, product);
     *product = r->algebra->mul(r->algebra->self, a, b);
     return true;
 }
 
-static bool in_a_run(const rule *r) {
+bool rule_in_a_run(const rule *r) {
     return r->algebra == NULL;
 }
 
 /* ---- dtypes ---- */
 
-typedef enum wants { WANT_ANY, WANT_FLOAT, WANT_NUMERIC, WANT_INTEGER, WANT_BOOL } wants;
-
-static bool want(const rule *r, int k, wants w) {
+bool rule_want(const rule *r, int k, wants w) {
     static const char *const words[] = {
         [WANT_ANY] = "anything",
         [WANT_FLOAT] = "a floating operand (F32 or F64)",
@@ -86,44 +73,41 @@ static bool want(const rule *r, int k, wants w) {
     bool good = w == WANT_ANY || (w == WANT_BOOL && t == DT_Bool) ||
                 (w == WANT_FLOAT && dtype_floating(t)) || (w == WANT_INTEGER && dtype_integer(t)) ||
                 (w == WANT_NUMERIC && t != DT_Bool);
-    return good || fail(r, FAULT_DTYPE, k, words[w]);
+    return good || rule_fail(r, FAULT_DTYPE, k, words[w]);
 }
 
-static bool same_dtype(const rule *r, int a, int b) {
+bool rule_same_dtype(const rule *r, int a, int b) {
     if (r->in[a].dtype == r->in[b].dtype) return true;
-    fail(r, FAULT_DTYPES, a, "operands of one type");
+    rule_fail(r, FAULT_DTYPES, a, "operands of one type");
     r->fault->b = b;
     return false;
 }
 
 /* ---- shapes ---- */
 
-static bool same_shape(const rule *r, int a, int b) {
+bool rule_same_shape(const rule *r, int a, int b) {
     const op_type *x = &r->in[a], *y = &r->in[b];
-    if (x->rank != y->rank) return fail(r, FAULT_RANK, b, "operands of one rank");
+    if (x->rank != y->rank) return rule_fail(r, FAULT_RANK, b, "operands of one rank");
     for (int i = 0; i < x->rank; i++) {
-        if (dim_compare(r, x->dims[i], y->dims[i]) == DIM_DIFFERENT)
-            return fail_dims(r, a, i, b, i);
+        if (rule_compare_dims(r, x->dims[i], y->dims[i]) == DIM_DIFFERENT)
+            return rule_fail_dims(r, a, i, b, i);
     }
     return true;
 }
 
 static bool axis_within(const rule *r, int k) {
-    if (r->in[k].rank == 0) return fail(r, FAULT_RANK, k, "rank 1 or more");
+    if (r->in[k].rank == 0) return rule_fail(r, FAULT_RANK, k, "rank 1 or more");
     if (r->attrs->axis >= r->in[k].rank)
-        return fail_axis(r, FAULT_AXIS, k, r->attrs->axis, "an axis within the rank");
+        return rule_fail_axis(r, FAULT_AXIS, k, r->attrs->axis, "an axis within the rank");
     return true;
 }
 
-static void same_as(const rule *r, int k) {
+void rule_same_as(const rule *r, int k) {
     *r->out = r->in[k];
 }
 
-/* The result's axis `axis` joined from the last `from_end`-th dims of operands first..last. An
- * operand whose dim there is a literal 1 (bit in ones) or missing stretches; all others must agree.
- * `skip` dims at every operand's end take no part (the matrix dims of a product). */
-static bool broadcast_axis(const rule *r, int first, int last, const uint8_t *ones, int skip,
-                           int from_end, int64_t *joined) {
+bool rule_broadcast_axis(const rule *r, int first, int last, const uint8_t *ones, int skip,
+                         int from_end, int64_t *joined) {
     int seen = -1;
     *joined = 1;
     for (int k = first; k <= last; k++) {
@@ -134,10 +118,10 @@ static bool broadcast_axis(const rule *r, int first, int last, const uint8_t *on
         if (seen < 0) {
             seen = k;
             *joined = dim;
-        } else if (dim_compare(r, *joined, dim) == DIM_DIFFERENT) {
-            return fail_dims(r, seen, r->in[seen].rank - skip - from_end, k, axis);
+        } else if (rule_compare_dims(r, *joined, dim) == DIM_DIFFERENT) {
+            return rule_fail_dims(r, seen, r->in[seen].rank - skip - from_end, k, axis);
         } else {
-            *joined = dim_definite(*joined, dim);
+            *joined = rule_definite_dim(*joined, dim);
         }
     }
     return true;
@@ -150,8 +134,8 @@ static bool broadcast(const rule *r, int first, int last) {
         if (r->in[k].rank > rank) rank = r->in[k].rank;
     r->out->rank = (uint8_t)rank;
     for (int from_end = 1; from_end <= rank; from_end++) {
-        if (!broadcast_axis(r, first, last, r->attrs->ones, 0, from_end,
-                            &r->out->dims[rank - from_end]))
+        if (!rule_broadcast_axis(r, first, last, r->attrs->ones, 0, from_end,
+                                 &r->out->dims[rank - from_end]))
             return false;
     }
     return true;
@@ -160,19 +144,19 @@ static bool broadcast(const rule *r, int first, int last) {
 /* ---- elementwise ---- */
 
 static bool rule_unary(const rule *r, wants w) {
-    same_as(r, 0);
-    return want(r, 0, w);
+    rule_same_as(r, 0);
+    return rule_want(r, 0, w);
 }
 
 static bool rule_cast(const rule *r) {
-    same_as(r, 0);
+    rule_same_as(r, 0);
     r->out->dtype = r->attrs->dtype;
     return true;
 }
 
 static bool rule_binary(const rule *r, wants w) {
     r->out->dtype = r->in[0].dtype;
-    return want(r, 0, w) && same_dtype(r, 0, 1) && broadcast(r, 0, 1);
+    return rule_want(r, 0, w) && rule_same_dtype(r, 0, 1) && broadcast(r, 0, 1);
 }
 
 static bool rule_compare(const rule *r, wants w) {
@@ -183,12 +167,12 @@ static bool rule_compare(const rule *r, wants w) {
 
 static bool rule_where(const rule *r) {
     r->out->dtype = r->in[1].dtype;
-    return want(r, 0, WANT_BOOL) && same_dtype(r, 1, 2) && broadcast(r, 0, 2);
+    return rule_want(r, 0, WANT_BOOL) && rule_same_dtype(r, 1, 2) && broadcast(r, 0, 2);
 }
 
 static bool rule_ternary(const rule *r) {
     r->out->dtype = r->in[0].dtype;
-    return want(r, 0, WANT_NUMERIC) && same_dtype(r, 0, 1) && same_dtype(r, 0, 2) &&
+    return rule_want(r, 0, WANT_NUMERIC) && rule_same_dtype(r, 0, 1) && rule_same_dtype(r, 0, 2) &&
            broadcast(r, 0, 2);
 }
 
@@ -196,14 +180,14 @@ static bool rule_ternary(const rule *r) {
 
 static bool rule_reduce(const rule *r, wants w, bool nonempty) {
     const op_type *x = &r->in[0];
-    if (!want(r, 0, w)) return false;
+    if (!rule_want(r, 0, w)) return false;
     if ((r->attrs->axes >> x->rank) != 0)
-        return fail_axis(r, FAULT_AXIS, 0, x->rank, "axes within the rank");
+        return rule_fail_axis(r, FAULT_AXIS, 0, x->rank, "axes within the rank");
     int rank = 0;
     for (int i = 0; i < x->rank; i++) {
         bool reduced = ((r->attrs->axes >> i) & 1) != 0;
         if (reduced && nonempty && x->dims[i] == 0)
-            return fail_axis(r, FAULT_EMPTY, 0, i, "an axis with entries");
+            return rule_fail_axis(r, FAULT_EMPTY, 0, i, "an axis with entries");
         if (!reduced)
             r->out->dims[rank++] = x->dims[i];
         else if (r->attrs->keepdims)
@@ -222,9 +206,9 @@ static bool rule_arg_reduce(const rule *r) {
 
 static bool rule_sum_to(const rule *r) {
     const op_type *x = &r->in[0];
-    if (!want(r, 0, WANT_NUMERIC)) return false;
+    if (!rule_want(r, 0, WANT_NUMERIC)) return false;
     if (((r->attrs->axes | r->attrs->drop) >> x->rank) != 0)
-        return fail_axis(r, FAULT_AXIS, 0, x->rank, "axes within the rank");
+        return rule_fail_axis(r, FAULT_AXIS, 0, x->rank, "axes within the rank");
     int rank = 0;
     for (int i = 0; i < x->rank; i++) {
         if (((r->attrs->drop >> i) & 1) != 0) continue;
@@ -238,13 +222,13 @@ static bool rule_sum_to(const rule *r) {
 /* ---- along one axis ---- */
 
 static bool rule_along(const rule *r, wants w) {
-    same_as(r, 0);
-    return want(r, 0, w) && axis_within(r, 0);
+    rule_same_as(r, 0);
+    return rule_want(r, 0, w) && axis_within(r, 0);
 }
 
 static bool rule_scan(const rule *r) {
-    same_as(r, 0);
-    return want(r, 0, WANT_FLOAT) && same_dtype(r, 0, 1) && same_shape(r, 0, 1) &&
+    rule_same_as(r, 0);
+    return rule_want(r, 0, WANT_FLOAT) && rule_same_dtype(r, 0, 1) && rule_same_shape(r, 0, 1) &&
            axis_within(r, 0);
 }
 
@@ -259,10 +243,10 @@ static bool rule_top_k(const rule *r) {
     char text[80];
     if (!rule_order(r)) return false;
     int64_t *dim = &r->out->dims[r->attrs->axis];
-    if (in_a_run(r) && k < 0) return fail(r, FAULT_OVERFLOW, 0, "a negative size");
+    if (rule_in_a_run(r) && k < 0) return rule_fail(r, FAULT_OVERFLOW, 0, "a negative size");
     if (k >= 0 && *dim >= 0 && k > *dim) {
         snprintf(text, sizeof text, "%lld entries or more on its last axis", (long long)k);
-        return fail_axis(r, FAULT_SIZE, 0, r->attrs->axis, text);
+        return rule_fail_axis(r, FAULT_SIZE, 0, r->attrs->axis, text);
     }
     *dim = k;
     return true;
@@ -275,17 +259,16 @@ static bool product(const rule *r, int rank, const int64_t *dims, int64_t *out) 
     for (int i = 0; i < rank; i++)
         if (dims[i] == 0) return *out = 0, true;
     for (int i = 0; i < rank; i++)
-        if (!dim_mul(r, *out, dims[i], out)) return false;
+        if (!rule_mul_dims(r, *out, dims[i], out)) return false;
     return true;
 }
 
-/* The shape that the attributes name. */
-static bool attr_shape(const rule *r) {
+bool rule_attr_shape(const rule *r) {
     r->out->rank = r->attrs->rank;
     for (int i = 0; i < r->attrs->rank; i++) {
         r->out->dims[i] = r->attrs->dims[i];
-        if (in_a_run(r) && r->attrs->dims[i] < 0)
-            return fail(r, FAULT_OVERFLOW, -1, "a negative size");
+        if (rule_in_a_run(r) && r->attrs->dims[i] < 0)
+            return rule_fail(r, FAULT_OVERFLOW, -1, "a negative size");
     }
     return true;
 }
@@ -294,14 +277,14 @@ static bool rule_reshape(const rule *r) {
     const op_type *x = &r->in[0];
     int64_t from, to;
     r->out->dtype = x->dtype;
-    if (!attr_shape(r)) return false;
+    if (!rule_attr_shape(r)) return false;
     if (!product(r, x->rank, x->dims, &from) || !product(r, r->out->rank, r->out->dims, &to))
-        return fail(r, FAULT_OVERFLOW, 0, "the sizes multiply beyond 64 bits");
-    if (dim_compare(r, from, to) == DIM_DIFFERENT) {
+        return rule_fail(r, FAULT_OVERFLOW, 0, "the sizes multiply beyond 64 bits");
+    if (rule_compare_dims(r, from, to) == DIM_DIFFERENT) {
         char text[80] = "as many elements as the new shape";
-        if (in_a_run(r))
+        if (rule_in_a_run(r))
             snprintf(text, sizeof text, "%lld elements for the new shape", (long long)to);
-        return fail(r, FAULT_SIZE, 0, text);
+        return rule_fail(r, FAULT_SIZE, 0, text);
     }
     return true;
 }
@@ -309,11 +292,11 @@ static bool rule_reshape(const rule *r) {
 static bool rule_permute(const rule *r) {
     const op_type *x = &r->in[0];
     unsigned seen = 0;
-    same_as(r, 0);
+    rule_same_as(r, 0);
     for (int i = 0; i < x->rank; i++) {
         int axis = r->attrs->perm[i];
         if (axis >= x->rank || ((seen >> axis) & 1) != 0)
-            return fail_axis(r, FAULT_AXIS, 0, axis, "each axis exactly once");
+            return rule_fail_axis(r, FAULT_AXIS, 0, axis, "each axis exactly once");
         seen |= 1u << axis;
         r->out->dims[i] = x->dims[axis];
     }
@@ -323,19 +306,19 @@ static bool rule_permute(const rule *r) {
 static bool rule_broadcast(const rule *r) {
     const op_type *x = &r->in[0];
     r->out->dtype = x->dtype;
-    if (!attr_shape(r)) return false;
+    if (!rule_attr_shape(r)) return false;
     int lead = r->out->rank - x->rank;
-    if (lead < 0) return fail(r, FAULT_RANK, 0, "a rank up to that of the new shape");
+    if (lead < 0) return rule_fail(r, FAULT_RANK, 0, "a rank up to that of the new shape");
     for (int i = 0; i < x->rank; i++) {
         int64_t *dim = &r->out->dims[lead + i];
         if (x->dims[i] == 1 && ((r->attrs->ones[0] >> i) & 1) != 0) continue;
-        if (dim_compare(r, x->dims[i], *dim) == DIM_DIFFERENT) {
+        if (rule_compare_dims(r, x->dims[i], *dim) == DIM_DIFFERENT) {
             char text[80] = "an equal dim or a literal 1 where the shapes meet";
-            if (in_a_run(r))
+            if (rule_in_a_run(r))
                 snprintf(text, sizeof text, "%lld entries along axis %d", (long long)*dim, i);
-            return fail_axis(r, FAULT_SIZE, 0, i, text);
+            return rule_fail_axis(r, FAULT_SIZE, 0, i, text);
         }
-        *dim = dim_definite(*dim, x->dims[i]);
+        *dim = rule_definite_dim(*dim, x->dims[i]);
     }
     return true;
 }
@@ -343,10 +326,10 @@ static bool rule_broadcast(const rule *r) {
 static bool rule_expand(const rule *r) {
     const op_type *x = &r->in[0];
     int axis = r->attrs->axis;
-    if (x->rank == MAX_RANK) return fail(r, FAULT_OVERFLOW, 0, "more than 8 axes");
+    if (x->rank == MAX_RANK) return rule_fail(r, FAULT_OVERFLOW, 0, "more than 8 axes");
     if (axis > x->rank)
-        return fail_axis(r, FAULT_AXIS, 0, axis, "an axis within the result's rank");
-    same_as(r, 0);
+        return rule_fail_axis(r, FAULT_AXIS, 0, axis, "an axis within the result's rank");
+    rule_same_as(r, 0);
     r->out->rank = (uint8_t)(x->rank + 1);
     r->out->dims[axis] = 1;
     for (int i = axis; i < x->rank; i++) r->out->dims[i + 1] = x->dims[i];
@@ -357,9 +340,9 @@ static bool rule_squeeze(const rule *r) {
     const op_type *x = &r->in[0];
     int axis = r->attrs->axis;
     if (!axis_within(r, 0)) return false;
-    if (dim_compare(r, x->dims[axis], 1) == DIM_DIFFERENT)
-        return fail_axis(r, FAULT_SIZE, 0, axis, "size 1 along the axis that it drops");
-    same_as(r, 0);
+    if (rule_compare_dims(r, x->dims[axis], 1) == DIM_DIFFERENT)
+        return rule_fail_axis(r, FAULT_SIZE, 0, axis, "size 1 along the axis that it drops");
+    rule_same_as(r, 0);
     r->out->rank = (uint8_t)(x->rank - 1);
     for (int i = axis; i < x->rank - 1; i++) r->out->dims[i] = x->dims[i + 1];
     return true;
@@ -367,22 +350,22 @@ static bool rule_squeeze(const rule *r) {
 
 static bool rule_concat(const rule *r) {
     int axis = r->attrs->axis;
-    if (r->n == 0) return fail(r, FAULT_RANK, -1, "one tensor or more");
+    if (r->n == 0) return rule_fail(r, FAULT_RANK, -1, "one tensor or more");
     if (!axis_within(r, 0)) return false;
-    same_as(r, 0);
+    rule_same_as(r, 0);
     for (int k = 1; k < r->n; k++) {
         const op_type *x = &r->in[k];
-        if (!same_dtype(r, 0, k)) return false;
-        if (x->rank != r->in[0].rank) return fail(r, FAULT_RANK, k, "tensors of one rank");
+        if (!rule_same_dtype(r, 0, k)) return false;
+        if (x->rank != r->in[0].rank) return rule_fail(r, FAULT_RANK, k, "tensors of one rank");
         for (int i = 0; i < x->rank; i++) {
             int64_t *dim = &r->out->dims[i];
             if (i == axis) {
                 if (!dim_add(r, *dim, x->dims[i], dim))
-                    return fail(r, FAULT_OVERFLOW, k, "the sizes add up beyond 64 bits");
-            } else if (dim_compare(r, *dim, x->dims[i]) == DIM_DIFFERENT) {
-                return fail_dims(r, 0, i, k, i);
+                    return rule_fail(r, FAULT_OVERFLOW, k, "the sizes add up beyond 64 bits");
+            } else if (rule_compare_dims(r, *dim, x->dims[i]) == DIM_DIFFERENT) {
+                return rule_fail_dims(r, 0, i, k, i);
             } else {
-                *dim = dim_definite(*dim, x->dims[i]);
+                *dim = rule_definite_dim(*dim, x->dims[i]);
             }
         }
     }
@@ -393,10 +376,10 @@ static bool rule_slice(const rule *r) {
     const op_type *x = &r->in[0];
     int rank = 0;
     if ((r->attrs->drop >> x->rank) != 0)
-        return fail_axis(r, FAULT_AXIS, 0, x->rank, "axes within the rank");
+        return rule_fail_axis(r, FAULT_AXIS, 0, x->rank, "axes within the rank");
     for (int i = 0; i < x->rank; i++) {
-        if (in_a_run(r) && r->attrs->dims[i] < 0)
-            return fail(r, FAULT_OVERFLOW, 0, "a negative size");
+        if (rule_in_a_run(r) && r->attrs->dims[i] < 0)
+            return rule_fail(r, FAULT_OVERFLOW, 0, "a negative size");
         if (((r->attrs->drop >> i) & 1) == 0) r->out->dims[rank++] = r->attrs->dims[i];
     }
     r->out->rank = (uint8_t)rank;
@@ -404,20 +387,18 @@ static bool rule_slice(const rule *r) {
     return true;
 }
 
-/* Operand k must have exactly the shape of `t`, which the other operands and the attributes give.
- */
-static bool has_shape(const rule *r, int k, const op_type *t) {
+bool rule_has_shape(const rule *r, int k, const op_type *t) {
     const op_type *x = &r->in[k];
     char text[80] = "an operand of the shape that the others ask for";
-    if (in_a_run(r)) {
+    if (rule_in_a_run(r)) {
         char shape[48];
         shape_print(shape, sizeof shape, t->rank, t->dims);
         snprintf(text, sizeof text, "an operand of shape %s", shape);
     }
-    if (x->rank != t->rank) return fail(r, FAULT_RANK, k, text);
+    if (x->rank != t->rank) return rule_fail(r, FAULT_RANK, k, text);
     for (int i = 0; i < x->rank; i++) {
-        if (dim_compare(r, x->dims[i], t->dims[i]) == DIM_DIFFERENT)
-            return fail_axis(r, FAULT_SIZE, k, i, text);
+        if (rule_compare_dims(r, x->dims[i], t->dims[i]) == DIM_DIFFERENT)
+            return rule_fail_axis(r, FAULT_SIZE, k, i, text);
     }
     return true;
 }
@@ -426,9 +407,10 @@ static bool rule_slice_add(const rule *r) {
     op_type part = {0};
     rule inner = *r;
     inner.out = &part;
-    if (!want(r, 0, WANT_NUMERIC) || !same_dtype(r, 0, 1) || !rule_slice(&inner)) return false;
-    same_as(r, 0);
-    return has_shape(r, 1, &part);
+    if (!rule_want(r, 0, WANT_NUMERIC) || !rule_same_dtype(r, 0, 1) || !rule_slice(&inner))
+        return false;
+    rule_same_as(r, 0);
+    return rule_has_shape(r, 1, &part);
 }
 
 /* ---- gather and scatter ---- */
@@ -436,9 +418,9 @@ static bool rule_slice_add(const rule *r) {
 static bool rule_take(const rule *r) {
     const op_type *x = &r->in[0], *indices = &r->in[1];
     int axis = r->attrs->axis, rank = 0;
-    if (!want(r, 1, WANT_INTEGER) || !axis_within(r, 0)) return false;
+    if (!rule_want(r, 1, WANT_INTEGER) || !axis_within(r, 0)) return false;
     if (x->rank - 1 + indices->rank > MAX_RANK)
-        return fail(r, FAULT_OVERFLOW, 1, "more than 8 axes");
+        return rule_fail(r, FAULT_OVERFLOW, 1, "more than 8 axes");
     for (int i = 0; i < axis; i++) r->out->dims[rank++] = x->dims[i];
     for (int i = 0; i < indices->rank; i++) r->out->dims[rank++] = indices->dims[i];
     for (int i = axis + 1; i < x->rank; i++) r->out->dims[rank++] = x->dims[i];
@@ -449,15 +431,16 @@ static bool rule_take(const rule *r) {
 
 static bool rule_take_along(const rule *r) {
     const op_type *x = &r->in[0], *indices = &r->in[1];
-    if (!want(r, 1, WANT_INTEGER) || !axis_within(r, 0)) return false;
-    if (indices->rank != x->rank) return fail(r, FAULT_RANK, 1, "indices of the tensor's rank");
+    if (!rule_want(r, 1, WANT_INTEGER) || !axis_within(r, 0)) return false;
+    if (indices->rank != x->rank)
+        return rule_fail(r, FAULT_RANK, 1, "indices of the tensor's rank");
     *r->out = *indices;
     r->out->dtype = x->dtype;
     for (int i = 0; i < x->rank; i++) {
         if (i == r->attrs->axis) continue;
-        if (dim_compare(r, x->dims[i], indices->dims[i]) == DIM_DIFFERENT)
-            return fail_dims(r, 0, i, 1, i);
-        r->out->dims[i] = dim_definite(x->dims[i], indices->dims[i]);
+        if (rule_compare_dims(r, x->dims[i], indices->dims[i]) == DIM_DIFFERENT)
+            return rule_fail_dims(r, 0, i, 1, i);
+        r->out->dims[i] = rule_definite_dim(x->dims[i], indices->dims[i]);
     }
     return true;
 }
@@ -466,216 +449,36 @@ static bool rule_scatter(const rule *r, bool along) {
     op_type source = {0};
     rule inner = *r;
     inner.out = &source;
-    if (!want(r, 0, WANT_NUMERIC) || !same_dtype(r, 0, 2)) return false;
+    if (!rule_want(r, 0, WANT_NUMERIC) || !rule_same_dtype(r, 0, 2)) return false;
     if (!(along ? rule_take_along(&inner) : rule_take(&inner))) return false;
-    same_as(r, 0);
-    return has_shape(r, 2, &source);
+    rule_same_as(r, 0);
+    return rule_has_shape(r, 2, &source);
 }
 
 static bool rule_one_hot(const rule *r) {
     const op_type *x = &r->in[0];
-    if (!want(r, 0, WANT_INTEGER)) return false;
-    if (x->rank == MAX_RANK) return fail(r, FAULT_OVERFLOW, 0, "more than 8 axes");
-    if (in_a_run(r) && r->attrs->dims[0] < 0) return fail(r, FAULT_OVERFLOW, 0, "a negative size");
-    same_as(r, 0);
+    if (!rule_want(r, 0, WANT_INTEGER)) return false;
+    if (x->rank == MAX_RANK) return rule_fail(r, FAULT_OVERFLOW, 0, "more than 8 axes");
+    if (rule_in_a_run(r) && r->attrs->dims[0] < 0)
+        return rule_fail(r, FAULT_OVERFLOW, 0, "a negative size");
+    rule_same_as(r, 0);
     r->out->dtype = DT_F32;
     r->out->dims[x->rank] = r->attrs->dims[0];
     r->out->rank = (uint8_t)(x->rank + 1);
     return true;
 }
 
-/* ---- matrix products ---- */
-
-/* The type of operand a times operand a + 1; ones[0..1] belong to the two. */
-static bool rule_product(const rule *r, int a, const uint8_t *ones) {
-    const op_type *x = &r->in[a], *y = &r->in[a + 1];
-    if (!want(r, a, WANT_NUMERIC) || !same_dtype(r, a, a + 1)) return false;
-    if (x->rank == 0) return fail(r, FAULT_RANK, a, "rank 1 or more");
-    if (y->rank == 0) return fail(r, FAULT_RANK, a + 1, "rank 1 or more");
-    int inner_x = x->rank - 1, inner_y = y->rank >= 2 ? y->rank - 2 : 0;
-    if (dim_compare(r, x->dims[inner_x], y->dims[inner_y]) == DIM_DIFFERENT)
-        return fail_dims(r, a, inner_x, a + 1, inner_y);
-    int batch = 0;
-    if (x->rank - 2 > batch) batch = x->rank - 2;
-    if (y->rank - 2 > batch) batch = y->rank - 2;
-    for (int from_end = 1; from_end <= batch; from_end++) {
-        if (!broadcast_axis(r, a, a + 1, ones, 2, from_end, &r->out->dims[batch - from_end]))
-            return false;
-    }
-    int rank = batch;
-    if (x->rank >= 2) r->out->dims[rank++] = x->dims[x->rank - 2];
-    if (y->rank >= 2) r->out->dims[rank++] = y->dims[y->rank - 1];
-    r->out->rank = (uint8_t)rank;
-    r->out->dtype = x->dtype;
-    return true;
-}
-
-static bool rule_matmul_add(const rule *r) {
-    op_type both = {0};
-    rule inner = *r;
-    inner.out = &both;
-    if (!same_dtype(r, 0, 1)) return false;
-    for (int k = 1; k <= 2; k++)
-        if (r->in[k].rank < 2) return fail(r, FAULT_RANK, k, "rank 2 or more");
-    if (!rule_product(&inner, 1, r->attrs->ones + 1)) return false;
-    same_as(r, 0);
-    return has_shape(r, 0, &both);
-}
-
-/* ---- linear algebra ---- */
-
-static bool square_matrices(const rule *r, int k) {
-    const op_type *x = &r->in[k];
-    if (!want(r, k, WANT_FLOAT)) return false;
-    if (x->rank < 2) return fail(r, FAULT_RANK, k, "rank 2 or more");
-    if (dim_compare(r, x->dims[x->rank - 2], x->dims[x->rank - 1]) == DIM_DIFFERENT)
-        return fail_axis(r, FAULT_SIZE, k, x->rank - 1, "square matrices on its last two axes");
-    return true;
-}
-
-static bool rule_matrix(const rule *r) {
-    same_as(r, 0);
-    return square_matrices(r, 0);
-}
-
-static bool rule_matrix_pair(const rule *r) {
-    return rule_matrix(r) && same_dtype(r, 0, 1) && same_shape(r, 0, 1);
-}
-
-static bool rule_determinant(const rule *r) {
-    same_as(r, 0);
-    if (!square_matrices(r, 0)) return false;
-    r->out->rank = (uint8_t)(r->in[0].rank - 2);
-    return true;
-}
-
-static bool rule_triangle(const rule *r) {
-    same_as(r, 0);
-    return r->in[0].rank >= 2 || fail(r, FAULT_RANK, 0, "rank 2 or more");
-}
-
-/* The inverse of a square matrix has its type, so that the result is that of a product. */
-static bool rule_solve(const rule *r) {
-    return square_matrices(r, 0) && rule_product(r, 0, r->attrs->ones);
-}
-
-/* ---- windows ---- */
-
-/* How many windows of a size fit along axis `axis` of x, operand kx; the window is operand kw's, or
- * an attribute when that is negative. */
-static bool dim_windows(const rule *r, int kx, int axis, int kw, int64_t size, int64_t window,
-                        int spatial, int64_t dilation, int64_t *out) {
-    int64_t stride = r->attrs->step[spatial], padding = r->attrs->lo[spatial], reach;
-    if (stride < 1 || padding < 0 || dilation < 1)
-        return fail(r, FAULT_OVERFLOW, -1, "a stride or dilation below 1, or a padding below 0");
-    if (window == 0) return fail_axis(r, FAULT_SIZE, kw, axis, "windows of size 1 or more");
-    if (size < 0 || window < 0) {
-        *out = r->algebra->windows(r->algebra->self, size, window, stride, padding, dilation);
-        return true;
-    }
-    if (__builtin_mul_overflow(window - 1, dilation, &reach) ||
-        __builtin_add_overflow(size, 2 * padding, &size))
-        return fail(r, FAULT_OVERFLOW, kx, "sizes beyond 64 bits");
-    if (size <= reach) {
-        char text[80];
-        snprintf(text, sizeof text, "at least %lld entries along axis %d, padding included",
-                 (long long)reach + 1, axis);
-        return fail_axis(r, FAULT_SIZE, kx, axis, text);
-    }
-    *out = (size - reach - 1) / stride + 1;
-    return true;
-}
-
-/* The channels of x, operand kx, against the filters w, operand kw. */
-static bool conv_channels(const rule *r, const op_type *x, const op_type *w, int kx, int kw) {
-    int64_t groups = r->attrs->lo[2], channels;
-    if (groups < 1) return fail(r, FAULT_OVERFLOW, -1, "less than one group");
-    if (!dim_mul(r, w->dims[1], groups, &channels))
-        return fail(r, FAULT_OVERFLOW, kw, "sizes beyond 64 bits");
-    if (dim_compare(r, x->dims[1], channels) == DIM_DIFFERENT) {
-        if (groups == 1) return fail_dims(r, kx, 1, kw, 1);
-        return fail_axis(r, FAULT_SIZE, kw, 1, "filters with a group's channels along axis 1");
-    }
-    if (w->dims[0] >= 0 && w->dims[0] % groups != 0)
-        return fail_axis(r, FAULT_SIZE, kw, 0, "as many filters for each group");
-    return true;
-}
-
-static bool conv_type(const rule *r, const op_type *x, const op_type *w, int kx, int kw,
-                      op_type *out) {
-    if (!conv_channels(r, x, w, kx, kw)) return false;
-    *out = *x;
-    out->dims[1] = w->dims[0];
-    for (int i = 0; i + 2 < x->rank; i++)
-        if (!dim_windows(r, kx, i + 2, kw, x->dims[i + 2], w->dims[i + 2], i, r->attrs->step[2 + i],
-                         &out->dims[i + 2]))
-            return false;
-    return true;
-}
-
-static bool rule_conv(const rule *r) {
-    bool one = r->op == OP_conv1d;
-    for (int k = 0; k < 2; k++)
-        if (r->in[k].rank != (one ? 3 : 4))
-            return fail(r, FAULT_RANK, k,
-                        k == 0 ? (one ? "x of dims [N, C, L]" : "x of dims [N, C, H, W]")
-                        : one  ? "filters of dims [O, C / groups, K]"
-                               : "filters of dims [O, C / groups, KH, KW]");
-    return want(r, 0, WANT_FLOAT) && same_dtype(r, 0, 1) &&
-           conv_type(r, &r->in[0], &r->in[1], 0, 1, r->out);
-}
-
-/* A gradient has the shape that the attributes name, if the convolution would then fit. Operand
- * `cotangent` stands where its result was, the other one is what it was. */
-static bool rule_conv_grad(const rule *r, int cotangent) {
-    const op_type *other = &r->in[1 - cotangent], *x = cotangent == 0 ? r->out : other;
-    op_type made;
-    r->out->dtype = r->in[0].dtype;
-    if (!want(r, 0, WANT_FLOAT) || !same_dtype(r, 0, 1) || !attr_shape(r)) return false;
-    if (other->rank != r->out->rank || other->rank < 3 || other->rank > 4)
-        return fail(r, FAULT_RANK, 1 - cotangent, "rank 3 or 4");
-    return conv_type(r, x, cotangent == 0 ? other : r->out, 1 - cotangent, 1 - cotangent, &made) &&
-           has_shape(r, cotangent, &made);
-}
-
-static bool pool_type(const rule *r, const op_type *x, op_type *out) {
-    if (x->rank != 4) return fail(r, FAULT_RANK, 0, "x of dims [N, C, H, W]");
-    *out = *x;
-    for (int i = 0; i < 2; i++) {
-        int64_t window = r->attrs->step[2 + i];
-        if (window < 1 || r->attrs->lo[i] >= window)
-            return fail(r, FAULT_OVERFLOW, -1, "a window below 1, or no larger than its padding");
-        if (x->dims[2 + i] == 0) return fail_axis(r, FAULT_EMPTY, 0, 2 + i, "an axis with entries");
-        if (!dim_windows(r, 0, 2 + i, 0, x->dims[2 + i], window, i, 1, &out->dims[2 + i]))
-            return false;
-    }
-    return true;
-}
-
-static bool rule_pool(const rule *r, bool place) {
-    if (!want(r, 0, WANT_FLOAT) || !pool_type(r, &r->in[0], r->out)) return false;
-    if (place) r->out->dtype = DT_I64;
-    return true;
-}
-
-static bool rule_pool_grad(const rule *r) {
-    op_type made;
-    r->out->dtype = r->in[0].dtype;
-    return want(r, 0, WANT_FLOAT) && attr_shape(r) && pool_type(r, r->out, &made) &&
-           has_shape(r, 0, &made);
-}
-
 /* ---- making ---- */
 
 static bool rule_full(const rule *r) {
-    if (r->in[0].rank != 0) return fail(r, FAULT_RANK, 0, "a number");
+    if (r->in[0].rank != 0) return rule_fail(r, FAULT_RANK, 0, "a number");
     r->out->dtype = r->in[0].dtype;
-    return attr_shape(r);
+    return rule_attr_shape(r);
 }
 
 static bool rule_full_like(const rule *r) {
-    if (r->in[1].rank != 0) return fail(r, FAULT_RANK, 1, "a number");
-    same_as(r, 0);
+    if (r->in[1].rank != 0) return rule_fail(r, FAULT_RANK, 1, "a number");
+    rule_same_as(r, 0);
     r->out->dtype = r->in[1].dtype;
     return true;
 }
@@ -684,15 +487,17 @@ static bool rule_square(const rule *r, int rank) {
     r->out->dtype = r->attrs->dtype;
     r->out->rank = (uint8_t)rank;
     for (int i = 0; i < rank; i++) r->out->dims[i] = r->attrs->dims[0];
-    if (in_a_run(r) && r->attrs->dims[0] < 0) return fail(r, FAULT_OVERFLOW, -1, "a negative size");
+    if (rule_in_a_run(r) && r->attrs->dims[0] < 0)
+        return rule_fail(r, FAULT_OVERFLOW, -1, "a negative size");
     return true;
 }
 
 static bool rule_random(const rule *r) {
     if (r->in[0].rank != 0 || r->in[0].dtype != DT_I64)
-        return fail(r, r->in[0].rank != 0 ? FAULT_RANK : FAULT_DTYPE, 0, "a number of type I64");
+        return rule_fail(r, r->in[0].rank != 0 ? FAULT_RANK : FAULT_DTYPE, 0,
+                         "a number of type I64");
     r->out->dtype = r->op == OP_random_bits ? DT_I32 : r->attrs->dtype;
-    return attr_shape(r);
+    return rule_attr_shape(r);
 }
 
 /* ---- dispatch ---- */
@@ -759,7 +564,7 @@ static bool apply(const rule *r) {
     case CLASS_RANDOM: return rule_random(r);
     case CLASS_CUSTOM: break;
     }
-    return fail(r, FAULT_RANK, -1, "a handler of its own");
+    return rule_fail(r, FAULT_RANK, -1, "a handler of its own");
 }
 
 bool op_result_type(op_id op, const op_attrs *attrs, const op_type *in, int n,

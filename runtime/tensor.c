@@ -10,7 +10,7 @@
 #define HEAD ((sizeof(tensor) + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN)
 
 bool shape_size(int rank, const int64_t *dims, size_t element, int64_t *out) {
-    /* An empty axis does not excuse the others: their strides have to be representable too. */
+    /* An empty axis needs no bytes, but the strides of the others have to be representable. */
     int64_t product = 1;
     bool empty = false;
     for (int i = 0; i < rank; i++) {
@@ -21,11 +21,8 @@ bool shape_size(int rank, const int64_t *dims, size_t element, int64_t *out) {
             return false;
         }
     }
-    int64_t bytes;
-    if (__builtin_mul_overflow(product, (int64_t)element, &bytes)) return false;
-    if (bytes > INT64_MAX / 4) return false;
     *out = empty ? 0 : product;
-    return true;
+    return empty || product <= INT64_MAX / 4 / (int64_t)element;
 }
 
 void shape_strides(int rank, const int64_t *dims, int64_t *strides) {

@@ -20,6 +20,8 @@ START_TEST(sizes_are_checked_for_overflow) {
     ck_assert(!shape_size(2, (int64_t[]){large, large}, 1, &size));
     ck_assert(!shape_size(3, (int64_t[]){large, 0, large}, 1, &size));
     ck_assert(!shape_size(1, (int64_t[]){INT64_MAX / 4}, 8, &size));
+    ck_assert(shape_size(2, (int64_t[]){INT64_MAX, 0}, 8, &size));
+    ck_assert_int_eq(size, 0);
     ck_assert(!shape_size(2, (int64_t[]){-1, 2}, 4, &size));
 
     context c;
