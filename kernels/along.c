@@ -10,7 +10,10 @@
 #include "kernels/scalar.h"
 #include "runtime/threads.h"
 
-enum { PARALLEL_ENTRIES = 1 << 14 };
+enum {
+    PARALLEL_ENTRIES = 1 << 14,
+    SHORT_ROWS_ENTRIES = 1 << 11, /* that go through a line together */
+};
 
 typedef struct rows rows;
 typedef void row_fn(const rows *w, const void *x, int64_t n, void *out);
@@ -19,6 +22,8 @@ typedef void row_fn(const rows *w, const void *x, int64_t n, void *out);
 struct rows {
     op_id op;
     row_fn *row;
+    /* Several rows of at most REDUCE_BLOCK entries; NULL where rows go one by one. */
+    void (*short_rows)(const rows *w, const void *x, int64_t n, int64_t count, void *out);
     bool threads;
     line_fn *exp, *sub, *div;
     number_fn *log;
@@ -81,6 +86,33 @@ static void row_with(line_fn *line, void *out, const void *x, const void *number
             }                                                                                      \
         }                                                                                          \
     }
+/* softmax of count rows of at most REDUCE_BLOCK entries: as row by row, but the exponentials of
+ * several rows are taken in one line, so that short rows do not leave vectors half empty. */
+#define FAST_SHORT_ROWS(P, T)                                                                      \
+    static void P##_short_rows(const rows *w, const void *entries, int64_t n, int64_t count,       \
+                               void *results) {                                                    \
+        const T *x = entries;                                                                      \
+        T *out = results;                                                                          \
+        int64_t most = SHORT_ROWS_ENTRIES / n, together;                                           \
+        for (int64_t from = 0; from < count; from += together) {                                   \
+            together = count - from < most ? count - from : most;                                  \
+            for (int64_t r = 0; r < together; r++) {                                               \
+                T m;                                                                               \
+                w->max.block(&m, x + r * n, (size_t)n);                                            \
+                row_with(w->sub, out + r * n, x + r * n, &m, n);                                   \
+            }                                                                                      \
+            w->exp((void *[]){out, out}, (ptrdiff_t[]){1, 1}, (size_t)(together * n), NULL);       \
+            for (int64_t r = 0; r < together; r++) {                                               \
+                T sum;                                                                             \
+                w->sum.block(&sum, out + r * n, (size_t)n);                                        \
+                row_with(w->div, out + r * n, out + r * n, &sum, n);                               \
+            }                                                                                      \
+            x += together * n;                                                                     \
+            out += together * n;                                                                   \
+        }                                                                                          \
+    }
+FAST_SHORT_ROWS(f32, float)
+FAST_SHORT_ROWS(f64, double)
 FAST_ROWS(f32, float)
 FAST_ROWS(f64, double)
 
@@ -119,8 +151,12 @@ static row_fn *row_function(const context *c, dtype t) {
 
 static rows rows_of(const context *c, op_id op, dtype t) {
     const line_table *lines = lines_now();
+    bool together = op == OP_softmax && c->numerics == NUMERICS_FAST;
     return (rows){.op = op,
                   .row = row_function(c, t),
+                  .short_rows = !together     ? NULL
+                                : t == DT_F32 ? f32_short_rows
+                                              : f64_short_rows,
                   .threads = c->threads > 1 && c->numerics != NUMERICS_REFERENCE,
                   .exp = lines_find(c, OP_exp, t),
                   .sub = lines->line[OP_sub][t],
@@ -144,6 +180,11 @@ static void dense_task(void *argument, int i) {
     const dense_rows *d = argument;
     int64_t first = i * d->per_task, last = first + d->per_task;
     if (last > d->count) last = d->count;
+    if (d->w->short_rows != NULL && d->n > 0 && d->n <= REDUCE_BLOCK) {
+        d->w->short_rows(d->w, d->x + (size_t)first * d->row_bytes, d->n, last - first,
+                         d->out + (size_t)first * d->out_bytes);
+        return;
+    }
     for (int64_t r = first; r < last; r++)
         d->w->row(d->w, d->x + (size_t)r * d->row_bytes, d->n, d->out + (size_t)r * d->out_bytes);
 }
@@ -326,11 +367,13 @@ bool along_scan_perform(context *c, const op_call *call, value *out) {
         bool strong = call->attrs->strong_zero;
         for (int64_t o = 0; o < outer && slab > 0; o++) {
             if (x.t == DT_F32)
-                (strong ? strong_scan_f32 : scan_f32)((const float *)a->data + o * slab, (const float *)b->data + o * slab,
-                         (float *)r.data + o * slab, n, inner, call->attrs->reversed);
+                (strong ? strong_scan_f32 : scan_f32)(
+                    (const float *)a->data + o * slab, (const float *)b->data + o * slab,
+                    (float *)r.data + o * slab, n, inner, call->attrs->reversed);
             else
-                (strong ? strong_scan_f64 : scan_f64)((const double *)a->data + o * slab, (const double *)b->data + o * slab,
-                         (double *)r.data + o * slab, n, inner, call->attrs->reversed);
+                (strong ? strong_scan_f64 : scan_f64)(
+                    (const double *)a->data + o * slab, (const double *)b->data + o * slab,
+                    (double *)r.data + o * slab, n, inner, call->attrs->reversed);
         }
         *out = r.v;
     }

@@ -11,38 +11,6 @@ static bool index_fault(context *c, const op_call *call, int64_t index, int axis
                      (long long)index, axis, (long long)size);
 }
 
-/* The indices in row-major order as I64, each within [0, size); NULL with the error set. give_back
- * with indices_bytes. At least one is allocated, so that NULL always means failure. */
-static size_t indices_bytes(const value *v) {
-    return (size_t)(value_size(v) + 1) * sizeof(int64_t);
-}
-
-static int64_t *indices_read(context *c, const op_call *call, int axis, int64_t size) {
-    const value *v = &call->in[1];
-    int64_t n = value_size(v);
-    int64_t *all = take(c, indices_bytes(v));
-    if (all == NULL) return NULL;
-    array x = array_of(v);
-    if (x.t == DT_I64) {
-        loop_copy(c, DT_I64, all, x.data, x.rank, x.dims, x.strides);
-    } else {
-        int32_t *narrow = (int32_t *)all + n; /* the upper half, widened from the front */
-        loop_copy(c, DT_I32, narrow, x.data, x.rank, x.dims, x.strides);
-        for (int64_t i = 0; i < n; i++) {
-            int32_t index;
-            memcpy(&index, narrow + i, sizeof index);
-            all[i] = index;
-        }
-    }
-    for (int64_t i = 0; i < n; i++) {
-        if (all[i] >= 0 && all[i] < size) continue;
-        index_fault(c, call, all[i], axis, size);
-        give_back(c, all, indices_bytes(v));
-        return NULL;
-    }
-    return all;
-}
-
 /* The operand's elements row-major: its own when they are, else a copy kept in *made. */
 static bool dense_operand(context *c, const value *v, const void **data, tensor **made) {
     *made = NULL;
@@ -56,6 +24,46 @@ static bool dense_operand(context *c, const value *v, const void **data, tensor 
         *data = (*made)->data;
     }
     return true;
+}
+
+/* The indices in row-major order as I64, each within [0, size); NULL with the error set. give_back
+ * with indices_bytes. At least one is allocated, so that NULL always means failure. */
+static size_t indices_bytes(const value *v) {
+    return (size_t)(value_size(v) + 1) * sizeof(int64_t);
+}
+
+/* Widens while it looks for one that is out of range. */
+#define WIDEN(name, T)                                                                             \
+    static bool name(const T *from, int64_t n, int64_t size, int64_t *to) {                        \
+        uint64_t bad = 0;                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            to[i] = from[i];                                                                       \
+            bad |= (uint64_t)to[i] >= (uint64_t)size;                                              \
+        }                                                                                          \
+        return bad == 0;                                                                           \
+    }
+WIDEN(widen_i32, int32_t)
+WIDEN(widen_i64, int64_t)
+
+static int64_t *indices_read(context *c, const op_call *call, int axis, int64_t size) {
+    const value *v = &call->in[1];
+    int64_t n = value_size(v), *all = take(c, indices_bytes(v));
+    const void *data;
+    tensor *made = NULL;
+    if (all == NULL) return NULL;
+    bool good = dense_operand(c, v, &data, &made);
+    if (good) {
+        good = v->dtype == DT_I32 ? widen_i32(data, n, size, all) : widen_i64(data, n, size, all);
+        for (int64_t i = 0; i < n && !good; i++) {
+            if (all[i] >= 0 && all[i] < size) continue;
+            index_fault(c, call, all[i], axis, size);
+            break;
+        }
+    }
+    tensor_release(c, made);
+    if (good) return all;
+    give_back(c, all, indices_bytes(v));
+    return NULL;
 }
 
 /* A tensor as [outer, size, inner] about an axis. */
@@ -109,13 +117,24 @@ static void take_rows(const gathering *g) {
     }
 }
 
+#define ADD_ENTRIES(T)                                                                             \
+    for (int64_t i = 0; i < g->n; i++)                                                             \
+    ((T *)(void *)to)[g->indices[i]] += ((const T *)(const void *)from)[i]
+
 static void add_rows(const gathering *g) {
     size_t row = (size_t)g->s.inner * g->element;
     const char *from = g->from;
     for (int64_t o = 0; o < g->s.outer; o++) {
         char *to = g->to + (size_t)(o * g->s.size) * row;
-        for (int64_t i = 0; i < g->n; i++, from += row)
-            add_entries(g->t, to + (size_t)g->indices[i] * row, from, g->s.inner);
+        if (g->s.inner == 1 && g->t == DT_F32)
+            ADD_ENTRIES(float);
+        else if (g->s.inner == 1 && g->t == DT_F64)
+            ADD_ENTRIES(double);
+        else
+            for (int64_t i = 0; i < g->n; i++)
+                add_entries(g->t, to + (size_t)g->indices[i] * row, from + (size_t)i * row,
+                            g->s.inner);
+        from += (size_t)g->n * row;
     }
 }
 

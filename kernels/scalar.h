@@ -65,10 +65,10 @@
         return (r < (T)0) != (y < (T)0) ? r + y : r;                                               \
     }                                                                                              \
     static inline T P##_maximum(T x, T y) {                                                        \
-        return x > y || x != x ? x : y;                                                            \
+        return ((x > y) | (x != x)) ? x : y; /* both comparisons: no branch */                     \
     }                                                                                              \
     static inline T P##_minimum(T x, T y) {                                                        \
-        return x < y || x != x ? x : y;                                                            \
+        return ((x < y) | (x != x)) ? x : y;                                                       \
     }
 FLOAT_SCALARS(f32, float, f)
 FLOAT_SCALARS(f64, double, )
