@@ -39,6 +39,8 @@ typedef struct reducer {
     /* out[0] = the n <= REDUCE_BLOCK contiguous entries of x, by the tree that reduce.c describes.
      */
     void (*block)(void *out, const void *x, size_t n);
+    /* out[0] = any number of contiguous entries, by all of that tree. */
+    void (*tree)(void *out, const void *x, size_t n);
     /* acc[j] = acc[j] joined with x[j]. */
     void (*join)(void *acc, const void *x, size_t n);
 } reducer;

@@ -85,6 +85,12 @@ static const char *block_entries(const grid *g, const char *base, int64_t first,
 
 static void reduce_row(const grid *g, const char *base, int64_t block, int64_t blocks, void *out) {
     _Alignas(TENSOR_ALIGN) char room[REDUCE_BLOCK * ELEMENT_ROOM];
+    if (g->reduced.rank == 1 && g->reduced.strides[0][0] == 1) {
+        int64_t first = block * REDUCE_BLOCK, n = g->entries - first;
+        if (n > blocks * REDUCE_BLOCK) n = blocks * REDUCE_BLOCK;
+        g->reduce.tree(out, base + first * (int64_t)g->element, (size_t)n);
+        return;
+    }
     if (blocks == 1) {
         int64_t first = block * REDUCE_BLOCK, n = g->entries - first;
         if (n > REDUCE_BLOCK) n = REDUCE_BLOCK;
@@ -226,7 +232,7 @@ static void reduce_grid(context *c, const grid *g) {
                 &t);
 }
 
-/* ---- reference and compiled numerics: entries in index order, results accumulated in a type W ---- */
+/* ---- reference and compiled numerics: entries in index order, accumulated in a type W ---- */
 
 #define IN_ORDER(name, T, W)                                                                       \
     static void name(const grid *g, op_id op) {                                                    \

@@ -13,6 +13,7 @@ import math
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 
 checks = {"passed": 0, "failed": 0}
@@ -175,6 +176,19 @@ def accuracy(binary):
               and r["f32_reference"] <= 0.51, r)
 
 
+def beside_torch(binary):
+    """Skipped without PyTorch."""
+    if subprocess.run([sys.executable, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode:
+        return 1
+    script = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bench/torch_ops.py")
+    done = subprocess.run([sys.executable, script, "--bin", os.path.join(os.path.dirname(binary), "kina-interp"), "--ops",
+                           "sum,take", "--sizes", "1000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    rows = [line.split() for line in done.stdout.splitlines()[1:]]
+    check("beside PyTorch", done.returncode == 0 and [(r[0], len(r)) for r in rows] == [("sum", 8), ("take", 8)],
+          done.stdout + done.stderr)
+    return 0
+
+
 def plots(binary, folder):
     """Skipped without gnuplot."""
     if shutil.which("gnuplot") is None:
@@ -204,7 +218,7 @@ def main():
     accuracy(binary)
     with tempfile.TemporaryDirectory() as folder:
         messages(binary, programs(binary, folder))
-        skipped = plots(binary, folder)
+        skipped = plots(binary, folder) + beside_torch(binary)
     print(f"{checks['passed']} passed, {checks['failed']} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if checks["failed"] else 0
 

@@ -277,6 +277,41 @@ START_TEST(test_broadcasting) {
 }
 END_TEST
 
+/* A broadcast operand is read by strides and never made: at no time is more allocated than the
+ * result. */
+START_TEST(test_broadcasting_makes_no_copy) {
+    kernel_fixture f;
+    kernel_open(&f);
+    enum { SIDE = 256, ROOM = 4096 };
+    int64_t row[2] = {1, SIDE}, column[2] = {SIDE, 1}, whole[2] = {SIDE, SIDE};
+    static const op_id ops[] = {OP_add, OP_mul, OP_pow, OP_lt, OP_where, OP_clamp, OP_matmul};
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
+        int n = op_operands(ops[i]);
+        op_attrs attrs = {.ones = {ops[i] == OP_matmul ? 0 : 1, 2, 0}};
+        value in[3] = {
+            kernel_operand(&f, ops[i] == OP_where ? DT_Bool : DT_F64, 2, row, LAYOUT_DENSE),
+            kernel_operand(&f, DT_F64, 2, column, LAYOUT_DENSE),
+            kernel_operand(&f, DT_F64, n > 2 ? 2 : 0, whole, LAYOUT_DENSE)};
+        if (ops[i] == OP_matmul) { /* a batch over which one matrix is stretched */
+            int64_t batch[3] = {8, 32, 32}, one[3] = {1, 32, 32};
+            kernel_release(&f, 2, in);
+            in[0] = kernel_operand(&f, DT_F64, 3, batch, LAYOUT_DENSE);
+            in[1] = kernel_operand(&f, DT_F64, 3, one, LAYOUT_DENSE);
+            attrs.ones[1] = 1;
+        }
+        f.c.mem.peak = f.c.mem.live;
+        size_t before = f.c.mem.live;
+        value out = kernel_do(&f, ops[i], &attrs, n, in);
+        size_t made = (size_t)value_size(&out) * dtype_size((dtype)out.dtype);
+        ck_assert_msg(f.c.mem.peak - before <= made + ROOM, "%s takes %zu bytes for %zu",
+                      op_table[ops[i]].name, f.c.mem.peak - before, made);
+        value_release(&f.c, out);
+        kernel_release(&f, 3, in);
+    }
+    kernel_close(&f);
+}
+END_TEST
+
 START_TEST(test_three_operands) {
     kernel_fixture f;
     kernel_open(&f);
@@ -438,6 +473,7 @@ Suite *suite_kernels(void) {
     tcase_add_test(t, test_accuracy);
     tcase_add_test(t, test_special_functions);
     tcase_add_test(t, test_broadcasting);
+    tcase_add_test(t, test_broadcasting_makes_no_copy);
     tcase_add_test(t, test_three_operands);
     tcase_add_test(t, test_unary_and_cast);
     tcase_add_test(t, test_integer_edges);
