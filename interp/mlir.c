@@ -69,7 +69,8 @@ static void measure_param(emitter *e, mlir_value *v, const type *t) {
     for (int i = 0; i < v->type.rank; i++) {
         if (v->type.dims[i] >= 0) continue;
         int64_t dim = t->tensor.dims[i];
-        const char *known = dims_is_symbol(e->e->program.dims, dim) ? dims_name(e->e->program.dims, dim) : NULL;
+        const char *known =
+            dims_is_symbol(e->e->program.dims, dim) ? dims_name(e->e->program.dims, dim) : NULL;
         const char *axis = mlir_index(e, i), *name = known != NULL ? mlir_named(e, known) : mlir_fresh(e);
         mlir_line(e, "%s = tensor.dim %s, %s : %s", name, v->name, axis, mlir_type_of(e, v));
         v->type.dims[i] = mlir_dim_new(e, name);
@@ -90,7 +91,8 @@ static mlir_value take_input(emitter *e, const mlir_instance *n, int i, text *he
         const char *written = mlir_port_type(e, leaf[k], by_value);
         bool descriptor = leaf[k]->kind == MLIR_TENSOR || !by_value;
         leaf[k]->name = mlir_named(e, sym->name);
-        text_format(head, "%s%s: %s%s", *first ? "" : ", ", leaf[k]->name, written, descriptor ? writable : "");
+        text_format(head, "%s%s: %s%s", *first ? "" : ", ", leaf[k]->name, written,
+                    descriptor ? writable : "");
         *first = false;
         if (leaf[k]->kind != MLIR_NUMBER || by_value) continue;
         mlir_value boxed = *leaf[k];
@@ -116,13 +118,15 @@ static void write_instance(emitter *e, mlir_instance *n) {
     e->where = f->decl->at;
     text_format(&head, "func.func %s@%s(", n->exported ? "" : "private ", n->symbol);
     mlir_value *in = MLIR_ARRAY(e, mlir_value, f->params + f->captures);
-    for (int i = 0; in != NULL && i < mlir_instance_inputs(n); i++) in[i] = take_input(e, n, i, &head, &first);
+    for (int i = 0; in != NULL && i < mlir_instance_inputs(n); i++)
+        in[i] = take_input(e, n, i, &head, &first);
     text_add_char(&head, ')');
     if (mlir_leaf_count(&n->result) > 0) text_format(&head, " -> %s", n->result_types);
     if (n->exported && !e->options.plain) text_add(&head, " attributes {llvm.emit_c_interface}");
     if (n->exported) {
         read_top_level(e);
-        for (int i = 0; i < f->captures && !e->failed; i++) in[f->params + i] = mlir_slot(e, f->captured[i]->slot);
+        for (int i = 0; i < f->captures && !e->failed; i++)
+            in[f->params + i] = mlir_slot(e, f->captured[i]->slot);
     }
     if (!e->failed && in != NULL) {
         mlir_value v = mlir_inline(e, f, in, in + f->params, no_hint);
@@ -146,7 +150,8 @@ static void note_ports(emitter *e, const mlir_instance *n, mlir_export *x) {
         mlir_value **leaf = mlir_leaves(e, &n->fixed[i], &count);
         const char *name = n->code->decl->params[i].name;
         for (int k = 0; k < count; k++, next++) {
-            port[next] = (mlir_port){.name = name, .type = leaf[k]->type, .by_value = mlir_param_by_value(n, i, k)};
+            port[next] =
+                (mlir_port){.name = name, .type = leaf[k]->type, .by_value = mlir_param_by_value(n, i, k)};
             if (count > 1) port[next].name = mlir_string(e, "%s_%d", name, k);
         }
     }
@@ -202,9 +207,9 @@ static fn_decl *declared(const item *it, const char **name) {
 
 /* A symbol of this name would take the place of one that the lowering calls. */
 static bool is_taken(const char *name) {
-    static const char *const runtime[] = {"malloc", "free", "memcpy", "memmove", "memset", "memrefCopy", "abort",
-                                          "puts",   "main", "fmod",   "fmodf",   "floor",  "floorf",     "ceil",
-                                          "ceilf",  "roundeven", "roundevenf", "sqrt", "sqrtf"};
+    static const char *const runtime[] = {
+        "malloc", "free",  "memcpy", "memmove", "memset", "memrefCopy", "abort",      "puts", "main", "fmod",
+        "fmodf",  "floor", "floorf", "ceil",    "ceilf",  "roundeven",  "roundevenf", "sqrt", "sqrtf"};
     for (size_t i = 0; i < COUNT_OF(runtime); i++)
         if (strcmp(name, runtime[i]) == 0) return true;
     return mlir_scalar_is_libm(name);
@@ -218,8 +223,11 @@ static void export_function(emitter *e, const fn_decl *f, const char *name) {
         (void)mlir_instance_export(e, found, name);
         return;
     }
-    mlir_refuse(e, "a function called `%s` cannot be lowered to MLIR: the compiled code calls another one of this "
-                   "name", name);
+    mlir_refuse(
+        e,
+        "a function called `%s` cannot be lowered to MLIR: the compiled code calls another one of this "
+        "name",
+        name);
     error_help(&e->c->err, "give it another name");
 }
 
@@ -251,7 +259,11 @@ static void write_main(emitter *e, text *out) {
     mlir_value **leaf = mlir_leaves(e, &v, &count);
     text_add(&head, "func.func @main()");
     for (int i = 0; i < count; i++)
-        text_format(&head, "%s%s", i > 0 ? ", " : count > 1 ? " -> (" : " -> ", mlir_port_type(e, leaf[i], false));
+        text_format(&head, "%s%s",
+                    i > 0       ? ", "
+                    : count > 1 ? " -> ("
+                                : " -> ",
+                    mlir_port_type(e, leaf[i], false));
     if (count > 1) text_add_char(&head, ')');
     if (!e->failed) write_return(e, &v, NULL);
     function_close(e, out, text_data(&head));
@@ -291,7 +303,8 @@ static void write_module(emitter *e) {
 bool mlir_emit(engine *e, mlir_options options, text *out, mlir_exports *exports) {
     if (e->code == NULL) e->code = lower_program(&e->program);
     if (e->code == NULL) return false;
-    emitter m = {.e = e, .c = e->c, .a = &e->a, .code = e->code, .options = options, .out = out, .exports = exports};
+    emitter m = {
+        .e = e, .c = e->c, .a = &e->a, .code = e->code, .options = options, .out = out, .exports = exports};
     m.last = &m.instances;
     text_init(&m.declarations, e->c);
     write_module(&m);

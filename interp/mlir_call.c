@@ -4,7 +4,7 @@
 
 static const mlir_hint no_hint;
 
-enum { INLINED_MOST = 64 };     /* functions in place, one inside another */
+enum { INLINED_MOST = 64 }; /* functions in place, one inside another */
 
 mlir_value mlir_closure(emitter *e, const code_function *f, const slots *captures) {
     mlir_value v = {.kind = MLIR_FUNCTION, .function = f, .count = captures->count};
@@ -26,7 +26,8 @@ static void check_params(emitter *e, const code_function *f) {
     for (int i = 0; i < f->params; i++) {
         if (f->checks[i].rank + f->checks[i].count == 0) continue;
         const char *name = f->decl != NULL ? f->decl->params[i].name : "x";
-        mlir_hold_dims(e, &f->checks[i], &e->f.frame[i], mlir_string(e, "the argument %s of %s: shapes differ", name, f->name));
+        mlir_hold_dims(e, &f->checks[i], &e->f.frame[i],
+                       mlir_string(e, "the argument %s of %s: shapes differ", name, f->name));
     }
 }
 
@@ -36,7 +37,8 @@ mlir_value mlir_inline(emitter *e, const code_function *f, const mlir_value *arg
     int slots_around = e->f.slots;
     bool top_level = e->f.top_level;
     span where = e->where;
-    if (e->f.inlined == INLINED_MOST) mlir_refuse(e, "`%s`, which calls itself with functions, cannot be lowered to MLIR", f->name);
+    if (e->f.inlined == INLINED_MOST)
+        mlir_refuse(e, "`%s`, which calls itself with functions, cannot be lowered to MLIR", f->name);
     e->f.frame = MLIR_ARRAY(e, mlir_value, f->slots);
     if (e->f.frame == NULL || e->failed) return none;
     e->f.slots = f->slots;
@@ -57,7 +59,8 @@ mlir_value mlir_inline(emitter *e, const code_function *f, const mlir_value *arg
 /* ---- by func.call ---- */
 
 /* The operands as the instance takes them. */
-static void add_operands(emitter *e, const mlir_instance *n, mlir_value *values, text *operands, text *types) {
+static void add_operands(emitter *e, const mlir_instance *n, mlir_value *values, text *operands,
+                         text *types) {
     int count = 0;
     for (int i = 0; i < mlir_instance_inputs(n); i++) {
         int given, taken;
@@ -97,7 +100,8 @@ static void size_result(emitter *e, const type *f, const type *t, const mlir_val
             found = find_dim(f->items[k], &args[k], t->tensor.dims[i], &known.dims[i]);
         if (found || v->type.dims[i] >= 0) continue;
         const char *axis = mlir_index(e, i);
-        known.dims[i] = mlir_dim_new(e, mlir_let(e, "tensor.dim %s, %s : %s", v->name, axis, mlir_type_of(e, v)));
+        known.dims[i] =
+            mlir_dim_new(e, mlir_let(e, "tensor.dim %s, %s : %s", v->name, axis, mlir_type_of(e, v)));
     }
     *v = mlir_cast(e, v, &known);
 }
@@ -153,7 +157,8 @@ mlir_value mlir_apply(emitter *e, const mlir_value *function, const mlir_value *
 mlir_value mlir_call(emitter *e, const code *n, mlir_hint hint) {
     mlir_value function = callee_of(e, &n->u.call.callee);
     mlir_value *args = MLIR_ARRAY(e, mlir_value, n->u.call.count);
-    for (int i = 0; args != NULL && i < n->u.call.count; i++) args[i] = mlir_code(e, n->u.call.args[i], no_hint);
+    for (int i = 0; args != NULL && i < n->u.call.count; i++)
+        args[i] = mlir_code(e, n->u.call.args[i], no_hint);
     e->where = n->where;
     return args != NULL ? mlir_apply(e, &function, args, hint) : (mlir_value){.kind = MLIR_NONE};
 }

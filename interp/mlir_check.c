@@ -1,4 +1,5 @@
-/* What a run has to check, as cf.assert: what the evaluator reports as a run-time error ends a compiled program. */
+/* What a run has to check, as cf.assert: what the evaluator reports as a run-time error ends a compiled
+ * program. */
 #include "interp/mlir_emit.h"
 
 void mlir_assert(emitter *e, const char *condition, const char *format, ...) {
@@ -36,8 +37,7 @@ void mlir_assert_within(emitter *e, const char *index, const char *size) {
 /* ---- dims at boundaries ---- */
 
 void mlir_bind_dims(emitter *e, const shape_check *check, const mlir_value *v) {
-    for (int i = 0; i < check->count && i < v->count; i++)
-        mlir_bind_dims(e, &check->items[i], &v->items[i]);
+    for (int i = 0; i < check->count && i < v->count; i++) mlir_bind_dims(e, &check->items[i], &v->items[i]);
     for (int i = 0; i < check->rank; i++) {
         if (check->bind[i] < 0) continue;
         mlir_value n = mlir_number_value(e, DT_I64, NULL);

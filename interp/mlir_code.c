@@ -123,7 +123,8 @@ static mlir_value extent(emitter *e, const code *n) {
         const char *size = mlir_let(e, "arith.%s %s, %s : index", how, x, y);
         return mlir_number_value(e, DT_I64, mlir_let(e, "arith.index_cast %s : index to i64", size));
     }
-    return number_of_dim(e, (n->u.extent.op == OP_add ? mlir_dim_add : mlir_dim_mul)(e, a.dim, b.dim), DT_I64);
+    return number_of_dim(e, (n->u.extent.op == OP_add ? mlir_dim_add : mlir_dim_mul)(e, a.dim, b.dim),
+                         DT_I64);
 }
 
 static mlir_value shape(emitter *e, const code *n, mlir_hint hint) {

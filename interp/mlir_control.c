@@ -118,14 +118,15 @@ static mlir_value write_if(emitter *e, const char *condition, branch *then, bran
             int64_t *dim = &leaf[i]->type.dims[k];
             if (*dim >= 0 || *dim >= -(int64_t)mark) continue;
             const char *axis = mlir_index(e, k);
-            *dim = mlir_dim_new(e, mlir_let(e, "tensor.dim %s, %s : %s", name[i], axis, mlir_type_of(e, leaf[i])));
+            *dim = mlir_dim_new(
+                e, mlir_let(e, "tensor.dim %s, %s : %s", name[i], axis, mlir_type_of(e, leaf[i])));
         }
     }
     return out;
 }
 
-mlir_value mlir_branches(emitter *e, const mlir_value *condition, mlir_text *then, mlir_text *otherwise, void *self,
-                         mlir_hint hint) {
+mlir_value mlir_branches(emitter *e, const mlir_value *condition, mlir_text *then, mlir_text *otherwise,
+                         void *self, mlir_hint hint) {
     const char *name = mlir_ssa(e, condition);
     text *outer = e->f.to;
     int mark = e->f.dim_count;
@@ -254,7 +255,8 @@ static void write_yield(emitter *e, looping *l, mlir_value *v) {
     if (l->carried.count == 1) all = (mlir_value){.kind = MLIR_TUPLE, .count = 1, .items = v};
     if (e->failed) return;
     if (!mlir_same_functions(&all, &l->carried)) {
-        mlir_refuse(e, "a function that a loop carries cannot be lowered to MLIR where an iteration changes it");
+        mlir_refuse(e,
+                    "a function that a loop carries cannot be lowered to MLIR where an iteration changes it");
         return;
     }
     all = mlir_copy(e, &all);
@@ -313,7 +315,10 @@ static mlir_value body_of(emitter *e, void *self, const mlir_value *carried) {
 
 mlir_value mlir_while(emitter *e, const code *n, mlir_hint hint) {
     int count = n->u.loop.count;
-    const mlir_loop loop = {.count = count, .names = n->u.loop.names, .condition = condition_of, .body = body_of,
+    const mlir_loop loop = {.count = count,
+                            .names = n->u.loop.names,
+                            .condition = condition_of,
+                            .body = body_of,
                             .self = (void *)(uintptr_t)n};
     mlir_value *inits = MLIR_ARRAY(e, mlir_value, count), none = {.kind = MLIR_NONE};
     for (int i = 0; inits != NULL && i < count; i++) inits[i] = mlir_code(e, n->u.loop.init[i], no_hint);

@@ -1,4 +1,5 @@
-/* Sizes while MLIR is emitted: those of the text are themselves, those of a run are SSA values of type index. */
+/* Sizes while MLIR is emitted: those of the text are themselves, those of a run are SSA values of type index.
+ */
 #include <string.h>
 
 #include "interp/mlir_emit.h"
@@ -107,7 +108,7 @@ mlir_value mlir_dim_number(emitter *e, int64_t dim, dtype t) {
     out.dim = dim;
     if (dim >= 0) {
         value v = t == DT_I32 ? value_i32((int32_t)dim) : value_i64(dim);
-            if (dtype_floating(t)) v = value_number(t, (double)dim);
+        if (dtype_floating(t)) v = value_number(t, (double)dim);
         return mlir_constant(e, &v);
     }
     const char *index = mlir_dim(e, dim);

@@ -66,7 +66,8 @@ void mlir_generic_open(emitter *e, mlir_generic *g) {
     }
     text_add(t, "], iterator_types = [");
     for (int i = 0; i < g->dims; i++)
-        text_format(t, "%s\"%s\"", i > 0 ? ", " : "", ((g->reduced >> i) & 1) != 0 ? "reduction" : "parallel");
+        text_format(t, "%s\"%s\"", i > 0 ? ", " : "",
+                    ((g->reduced >> i) & 1) != 0 ? "reduction" : "parallel");
     text_add(t, "]}");
     add_list(t, "ins", e, g->in, g->ins);
     add_list(t, "outs", e, g->out, g->outs);
@@ -87,8 +88,7 @@ void mlir_generic_close(emitter *e, mlir_generic *g, const char *const *yield) {
     text_add_char(t, '\n');
     text_add_repeat(t, ' ', 2 * (size_t)e->f.depth);
     text_add(t, g->outs > 1 ? "} -> (" : "} -> ");
-    for (int i = 0; i < g->outs; i++)
-        text_format(t, "%s%s", i > 0 ? ", " : "", mlir_type_of(e, &g->out[i]));
+    for (int i = 0; i < g->outs; i++) text_format(t, "%s%s", i > 0 ? ", " : "", mlir_type_of(e, &g->out[i]));
     text_add(t, g->outs > 1 ? ")\n" : "\n");
 }
 
@@ -108,8 +108,7 @@ mlir_value mlir_empty(emitter *e, const op_type *t) {
     for (int i = 0; i < t->rank; i++)
         if (t->dims[i] < 0)
             text_format(&sizes, "%s%s", sizes.length > 0 ? ", " : "", mlir_dim(e, t->dims[i]));
-    const char *name =
-        mlir_let(e, "tensor.empty(%s) : %s", text_data(&sizes), mlir_tensor_type(e, t));
+    const char *name = mlir_let(e, "tensor.empty(%s) : %s", text_data(&sizes), mlir_tensor_type(e, t));
     if (sizes.failed) e->failed = true;
     text_close(&sizes);
     return mlir_tensor_value(t, name);

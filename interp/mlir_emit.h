@@ -21,6 +21,8 @@
  *   mlir_shape.c         ops that move entries
  *   mlir_gather.c        gather and scatter
  *   mlir_matmul.c        matrix products
+ *   mlir_order.c         sorting
+ *   mlir_window.c        convolutions and pooling
  *   mlir_making.c        tensors from nothing
  *   mlir_loop.c          nests of scf.for
  *
@@ -361,6 +363,8 @@ const char *mlir_insert(emitter *e, const char *element, const char *tensor, con
 mlir_value mlir_reduce(emitter *e, const mlir_site *s);
 mlir_value mlir_logsumexp(emitter *e, const mlir_site *s);
 mlir_value mlir_arg_reduce(emitter *e, const mlir_site *s);
+/* Of argmax (argmin): whether entry y replaces the best so far, being beyond it or the first NaN. */
+const char *mlir_better(emitter *e, op_id op, dtype t, const char *y, const char *best);
 mlir_value mlir_softmax(emitter *e, const mlir_site *s);
 mlir_value mlir_cumulate(emitter *e, const mlir_site *s);
 mlir_value mlir_scan_linear(emitter *e, const mlir_site *s);
@@ -379,6 +383,12 @@ mlir_value mlir_one_hot(emitter *e, const mlir_site *s);
 mlir_value mlir_matmul(emitter *e, const mlir_site *s);
 mlir_value mlir_full(emitter *e, const mlir_site *s);
 mlir_value mlir_count_up(emitter *e, const mlir_site *s);   /* arange */
+mlir_value mlir_order(emitter *e, const mlir_site *s);
+mlir_value mlir_conv(emitter *e, const mlir_site *s);
+mlir_value mlir_conv_input_grad(emitter *e, const mlir_site *s);
+mlir_value mlir_conv_weight_grad(emitter *e, const mlir_site *s);
+mlir_value mlir_pool(emitter *e, const mlir_site *s);
+mlir_value mlir_avg_pool_grad(emitter *e, const mlir_site *s);
 mlir_value mlir_eye(emitter *e, const mlir_site *s);
 
 #endif

@@ -34,7 +34,8 @@ mlir_value mlir_gather(emitter *e, const mlir_site *s) {
         const char *number = mlir_ssa(e, indices);
         index = checked_index(e, number, (dtype)indices->type.dtype, x->type.dims[axis]);
     }
-    if (s->out.rank == 0) return mlir_number_value(e, (dtype)s->out.dtype, mlir_extract(e, x->name, &x->type, &index));
+    if (s->out.rank == 0)
+        return mlir_number_value(e, (dtype)s->out.dtype, mlir_extract(e, x->name, &x->type, &index));
     mlir_value empty = mlir_empty(e, &s->out);
     if (indices->kind == MLIR_TENSOR) {
         mlir_generic_in(&g, indices);
@@ -64,8 +65,8 @@ mlir_value mlir_scatter(emitter *e, const mlir_site *s) {
                                                      : mlir_ssa(e, indices);
     index = checked_index(e, index, (dtype)indices->type.dtype, x->type.dims[axis]);
     (is_along(s->op) ? along_places : taken_places)(s, l.index, index, places);
-    const char *more = src->kind == MLIR_TENSOR ? mlir_extract(e, src->name, &src->type, l.index)
-                                                   : mlir_ssa(e, src);
+    const char *more =
+        src->kind == MLIR_TENSOR ? mlir_extract(e, src->name, &src->type, l.index) : mlir_ssa(e, src);
     const char *sum = mlir_extract(e, l.now, &x->type, places);
     sum = mlir_scalar(e, OP_add, NULL, (dtype)x->type.dtype, (const char *const[]){sum, more});
     sum = mlir_insert(e, sum, l.now, &x->type, places);

@@ -8,7 +8,7 @@
 typedef struct emission {
     emitter *e;
     graph *g;
-    mlir_value *of;             /* by variable */
+    mlir_value *of; /* by variable */
 } emission;
 
 static void emit_region(emission *m, const region *r);
@@ -80,9 +80,8 @@ static void emit_op(emission *m, const node *n) {
 static void emit_size(emission *m, const node *n) {
     mlir_value v = mlir_number_value(m->e, (dtype)n->attrs->dtype, NULL);
     v.dim = dim_of(m, n->attrs->dims[0]);
-    m->of[n->out[0]] = dtype_integer((dtype)n->attrs->dtype)
-                           ? v
-                           : mlir_dim_number(m->e, v.dim, (dtype)n->attrs->dtype);
+    m->of[n->out[0]] =
+        dtype_integer((dtype)n->attrs->dtype) ? v : mlir_dim_number(m->e, v.dim, (dtype)n->attrs->dtype);
 }
 
 /* ---- branches and loops ---- */
@@ -94,7 +93,8 @@ typedef struct inside {
 
 /* What a region gives: a tuple, or the one value. */
 static mlir_value results_of(emission *m, const region *r, bool always_tuple) {
-    mlir_value v = {.kind = MLIR_TUPLE, .count = r->result_count, .items = MLIR_ARRAY(m->e, mlir_value, r->result_count)};
+    mlir_value v = {
+        .kind = MLIR_TUPLE, .count = r->result_count, .items = MLIR_ARRAY(m->e, mlir_value, r->result_count)};
     for (int i = 0; v.items != NULL && i < r->result_count; i++) v.items[i] = m->of[r->results[i]];
     return r->result_count == 1 && !always_tuple && v.items != NULL ? v.items[0] : v;
 }
@@ -155,7 +155,8 @@ static void emit_while(emission *m, const node *n) {
         inits[i] = m->of[n->in[i]];
         called[i] = name_of(m, n->inside[1]->params[i]);
     }
-    const mlir_loop loop = {.count = n->n, .names = called, .condition = condition_of, .body = body_of, .self = &x};
+    const mlir_loop loop = {
+        .count = n->n, .names = called, .condition = condition_of, .body = body_of, .self = &x};
     mlir_value v = mlir_loop_of(m->e, &loop, inits, (mlir_hint){0});
     give_results(m, n, &v);
 }
@@ -233,7 +234,9 @@ static void emit_node(emission *m, const node *n) {
         m->of[n->out[0]] = mlir_number_value(e, DT_Bool, mlir_tape_empty_at(e, m->of[n->in[0]].name));
         break;
     case NODE_DROP: mlir_drop(e, &m->of[n->in[0]]); break;
-    case NODE_ASSERT: mlir_assert(e, mlir_ssa(e, &m->of[n->in[0]]), "assertion failed: %s", n->strings[0]); break;
+    case NODE_ASSERT:
+        mlir_assert(e, mlir_ssa(e, &m->of[n->in[0]]), "assertion failed: %s", n->strings[0]);
+        break;
     case NODE_CALL: emit_call(m, n); break;
     case NODE_PRINT: mlir_refuse(e, "`print` cannot be lowered to MLIR"); break;
     case NODE_LOAD: mlir_refuse(e, "`load` cannot be lowered to MLIR"); break;

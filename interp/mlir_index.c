@@ -20,7 +20,8 @@ static void one_index(emitter *e, const index_axis *a, int axis, int64_t size, o
     if (at < 0 || size < 0)
         mlir_assert_within(e, mlir_dim(e, at), mlir_dim(e, size));
     else if (at >= size)
-        mlir_refuse(e, "index %lld is out of range for axis %d of size %lld", (long long)at, axis, (long long)size);
+        mlir_refuse(e, "index %lld is out of range for axis %d of size %lld", (long long)at, axis,
+                    (long long)size);
     attrs->lo[axis] = at;
     attrs->dims[axis] = attrs->step[axis] = 1;
     attrs->drop |= (uint8_t)(1u << axis);
@@ -50,10 +51,13 @@ static void downwards(emitter *e, const index_axis *a, int axis, int64_t size, o
     int64_t stride = -attrs->step[axis], lo = bound(e, a->lo, size, size - 1), hi = bound(e, a->hi, size, -1);
     if (size < 0 || lo < 0 || (hi < 0 && a->hi != NULL)) {
         if (size != 0)
-            mlir_refuse(e, "a slice with a negative step cannot be lowered to MLIR where only a run knows its bounds");
+            mlir_refuse(
+                e,
+                "a slice with a negative step cannot be lowered to MLIR where only a run knows its bounds");
         lo = hi = 0;
     }
-    if (size > 0 && (lo >= size || hi > size)) mlir_refuse(e, "a bound of a slice of axis %d is out of range", axis);
+    if (size > 0 && (lo >= size || hi > size))
+        mlir_refuse(e, "a bound of a slice of axis %d is out of range", axis);
     attrs->dims[axis] = lo <= hi ? 0 : (lo - hi - 1) / stride + 1;
     attrs->lo[axis] = attrs->dims[axis] == 0 ? 0 : lo;
 }
@@ -80,7 +84,8 @@ static void one_range(emitter *e, const index_axis *a, int axis, int64_t size, o
 void mlir_assert_slice(emitter *e, int axis, int64_t size, const op_attrs *attrs) {
     int64_t lo = attrs->lo[axis], count = attrs->dims[axis], stride = attrs->step[axis];
     if (lo >= 0 && count >= 0 && size >= 0) {
-        if (!op_slice_fits(lo, count, stride, size)) mlir_refuse(e, "a slice of axis %d is out of range", axis);
+        if (!op_slice_fits(lo, count, stride, size))
+            mlir_refuse(e, "a slice of axis %d is out of range", axis);
         return;
     }
     const char *first = mlir_dim(e, lo), *length = mlir_dim(e, size);
@@ -109,7 +114,8 @@ static void one_stretch(emitter *e, const index_axis *a, int axis, int64_t size,
     if (attrs->dims[axis] == 0) attrs->lo[axis] = 0;
 }
 
-static void one_axis(emitter *e, const code *n, int axis, int64_t size, const mlir_value *added, op_attrs *attrs) {
+static void one_axis(emitter *e, const code *n, int axis, int64_t size, const mlir_value *added,
+                     op_attrs *attrs) {
     const index_axis *a = axis < n->u.index.count ? &n->u.index.axes[axis] : NULL;
     if (a == NULL) {
         attrs->dims[axis] = size;

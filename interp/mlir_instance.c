@@ -1,7 +1,7 @@
 /* Instances: the functions of the module, each for one choice of the functions among its parameters and
- * captures. How an instance takes and gives its values follows from the types: its own ones by value where they
- * are numbers; those of an exported function as its source spells them, `F32` by value and `tensor<F32, []>`, as
- * every inferred type, by descriptor. */
+ * captures. How an instance takes and gives its values follows from the types: its own ones by value where
+ * they are numbers; those of an exported function as its source spells them, `F32` by value and `tensor<F32,
+ * []>`, as every inferred type, by descriptor. */
 #include <string.h>
 
 #include "interp/mlir_emit.h"
@@ -103,7 +103,8 @@ static const char *result_types(emitter *e, mlir_instance *n) {
 
 /* ---- the list of instances ---- */
 
-static mlir_instance *instance_new(emitter *e, const code_function *f, const mlir_value *values, const char *named) {
+static mlir_instance *instance_new(emitter *e, const code_function *f, const mlir_value *values,
+                                   const char *named) {
     mlir_instance *n = MLIR_ARRAY(e, mlir_instance, 1);
     int count = f->params + f->captures;
     if (n == NULL) return NULL;

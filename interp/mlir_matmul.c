@@ -1,10 +1,11 @@
-/* Matrix products: one linalg.generic over the batch, the rows, the columns and, innermost, what is summed. */
+/* Matrix products: one linalg.generic over the batch, the rows, the columns and, innermost, what is summed.
+ */
 #include "interp/mlir_emit.h"
 
 /* The roles of a product's operands' last axes. */
 typedef struct product {
-    int batch;                  /* leading axes of the result */
-    int row, column, inner;     /* dims of the iteration space; -1: that operand is a vector */
+    int batch;              /* leading axes of the result */
+    int row, column, inner; /* dims of the iteration space; -1: that operand is a vector */
 } product;
 
 static product roles(const op_type *a, const op_type *b, const op_type *out) {
@@ -19,8 +20,8 @@ static product roles(const op_type *a, const op_type *b, const op_type *out) {
 }
 
 /* An operand: batch axes, aligned at their end, then its own one or two. */
-static void add_operand(mlir_generic *g, const product *p, const mlir_value *v, uint8_t ones, int first, int second,
-                        const op_type *out) {
+static void add_operand(mlir_generic *g, const product *p, const mlir_value *v, uint8_t ones, int first,
+                        int second, const op_type *out) {
     int *map = g->map[g->ins], own = v->type.rank > 1 ? 2 : 1, batch = v->type.rank - own;
     mlir_generic_in(g, v);
     for (int i = 0; i < batch; i++) {
@@ -49,8 +50,7 @@ static mlir_value multiply(emitter *e, const mlir_site *s, const mlir_value *a, 
 }
 
 mlir_value mlir_matmul(emitter *e, const mlir_site *s) {
-    if (s->op == OP_matmul_add)
-        return multiply(e, s, &s->in[1], &s->in[2], s->attrs->ones + 1, &s->in[0]);
+    if (s->op == OP_matmul_add) return multiply(e, s, &s->in[1], &s->in[2], s->attrs->ones + 1, &s->in[0]);
     mlir_value zeros = mlir_filled(e, &s->out, mlir_number(e, (dtype)s->out.dtype, 0.0), NULL);
     mlir_value v = multiply(e, s, &s->in[0], &s->in[1], s->attrs->ones, &zeros);
     return s->out.rank > 0 ? v : mlir_unboxed(e, &v);

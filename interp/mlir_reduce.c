@@ -1,4 +1,5 @@
-/* Reductions: a linalg.generic that starts from the op's neutral element and takes the entries in index order. */
+/* Reductions: a linalg.generic that starts from the op's neutral element and takes the entries in index
+ * order. */
 #include <math.h>
 
 #include "interp/mlir_emit.h"
@@ -46,7 +47,8 @@ static void assert_entries(emitter *e, const mlir_site *s) {
     const op_type *x = &s->in[0].type;
     for (int i = 0; i < x->rank; i++) {
         if (((reduced_axes(s) >> i) & 1) == 0 || x->dims[i] >= 0) continue;
-        const char *some = mlir_let(e, "arith.cmpi ne, %s, %s : index", mlir_dim(e, x->dims[i]), mlir_index(e, 0));
+        const char *some =
+            mlir_let(e, "arith.cmpi ne, %s, %s : index", mlir_dim(e, x->dims[i]), mlir_index(e, 0));
         mlir_assert(e, some, "%s of an empty axis", op_table[s->op].name);
     }
 }
@@ -98,7 +100,8 @@ static const char *name_of(const mlir_site *s, const op_type *kept) {
     return kept->rank == s->out.rank && kept->rank > 0 ? s->result : NULL;
 }
 
-static mlir_value divided(emitter *e, const mlir_site *s, const mlir_value *sum, unsigned axes, const char *named) {
+static mlir_value divided(emitter *e, const mlir_site *s, const mlir_value *sum, unsigned axes,
+                          const char *named) {
     int64_t count = 1;
     for (int i = 0; i < s->in[0].type.rank; i++)
         if (((axes >> i) & 1) != 0) count = mlir_dim_mul(e, count, s->in[0].type.dims[i]);
@@ -207,8 +210,7 @@ static const char *place(emitter *e, const op_type *x, unsigned axes) {
     return at != NULL ? mlir_let(e, "arith.index_cast %s : index to i64", at) : mlir_number(e, DT_I64, 0.0);
 }
 
-/* Whether entry y replaces the best so far: it is beyond it, or the first NaN. */
-static const char *better(emitter *e, op_id op, dtype t, const char *y, const char *best) {
+const char *mlir_better(emitter *e, op_id op, dtype t, const char *y, const char *best) {
     op_id beyond = op == OP_argmax ? OP_gt : OP_lt;
     const char *yes = mlir_scalar(e, beyond, NULL, t, (const char *const[]){y, best});
     if (!dtype_floating(t)) return yes;
@@ -234,7 +236,7 @@ mlir_value mlir_arg_reduce(emitter *e, const mlir_site *s) {
     mlir_generic_out(&g, &bests, mlir_fresh(e));
     mlir_generic_out(&g, &places, last != NULL ? last : mlir_fresh(e));
     mlir_generic_open(e, &g);
-    const char *yes = better(e, s->op, t, g.arg[0], g.arg[1]);
+    const char *yes = mlir_better(e, s->op, t, g.arg[0], g.arg[1]);
     const char *where = place(e, &x->type, axes);
     const char *picked = mlir_scalar(e, OP_where, NULL, t, (const char *const[]){yes, g.arg[0], g.arg[1]});
     where = mlir_scalar(e, OP_where, NULL, DT_I64, (const char *const[]){yes, where, g.arg[2]});

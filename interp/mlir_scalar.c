@@ -7,8 +7,8 @@
 
 #include "interp/mlir_emit.h"
 
-#define ONE(a)       ((const char *const[]){a})
-#define TWO(a, b)    ((const char *const[]){a, b})
+#define ONE(a)    ((const char *const[]){a})
+#define TWO(a, b) ((const char *const[]){a, b})
 
 /* ---- pieces ---- */
 
@@ -44,7 +44,7 @@ static const char *libm(emitter *e, const char *name, dtype t, int n, const char
 /* ---- formulas ---- */
 
 typedef const char *formula(emitter *e, const op_attrs *attrs, dtype t, const char *const *x);
-#define FORMULA(op)                                                                                \
+#define FORMULA(op)                                                                                          \
     static const char *scalar_##op(emitter *e, const op_attrs *attrs, dtype t, const char *const *x)
 
 FORMULA(neg) {
@@ -72,7 +72,8 @@ FORMULA(square) {
 FORMULA(strong_mul) {
     (void)attrs;
     const char *r = apply2(e, OP_mul, t, x[0], x[1]), *none = zero(e, t);
-    const char *factor = apply2(e, OP_or, DT_Bool, apply2(e, OP_eq, t, x[0], none), apply2(e, OP_eq, t, x[1], none));
+    const char *factor =
+        apply2(e, OP_or, DT_Bool, apply2(e, OP_eq, t, x[0], none), apply2(e, OP_eq, t, x[1], none));
     return pick(e, t, apply2(e, OP_and, DT_Bool, apply2(e, OP_ne, t, r, r), factor), none, r);
 }
 
@@ -173,8 +174,7 @@ FORMULA(mod) {
 /* x where it is beyond y or a NaN. */
 static const char *extreme(emitter *e, dtype t, op_id beyond, const char *const *x) {
     const char *first = apply2(e, beyond, t, x[0], x[1]);
-    if (dtype_floating(t))
-        first = apply2(e, OP_or, DT_Bool, first, apply2(e, OP_ne, t, x[0], x[0]));
+    if (dtype_floating(t)) first = apply2(e, OP_or, DT_Bool, first, apply2(e, OP_ne, t, x[0], x[0]));
     return pick(e, t, first, x[0], x[1]);
 }
 
@@ -198,7 +198,7 @@ FORMULA(where) {
     return pick(e, t, x[0], x[1], x[2]);
 }
 
-FORMULA(not) {
+FORMULA(not ) {
     (void)attrs;
     return mlir_let(e, "arith.xori %s, %s : %s", x[0], mlir_number(e, DT_Bool, 1.0), mlir_scalar_type(t));
 }
@@ -320,8 +320,8 @@ const char *mlir_scalar_mnemonic(op_id op, dtype t) {
 
 bool mlir_scalar_lowered(op_id op) {
     const struct scalar_row *row = &rows[op];
-    return row->of_float != NULL || row->of_integer != NULL || row->of_bool != NULL ||
-           row->libm != NULL || row->floating != NULL || row->other != NULL;
+    return row->of_float != NULL || row->of_integer != NULL || row->of_bool != NULL || row->libm != NULL ||
+           row->floating != NULL || row->other != NULL;
 }
 
 bool mlir_scalar_is_libm(const char *name) {

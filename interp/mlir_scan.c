@@ -5,12 +5,13 @@
 
 /* ---- a walk along one axis ---- */
 
-/* Loops over all other axes, and inside them one along the axis that carries the result and up to two states. */
+/* Loops over all other axes, and inside them one along the axis that carries the result and up to two states.
+ */
 typedef struct walk {
     mlir_nest others;
     mlir_for along;
-    const char *at[MAX_RANK];   /* of the present entry */
-    const char *first;          /* whether it is the first one */
+    const char *at[MAX_RANK]; /* of the present entry */
+    const char *first;        /* whether it is the first one */
 } walk;
 
 static void walk_open(emitter *e, walk *w, const mlir_site *s, int states, const char *const *start) {
@@ -21,7 +22,8 @@ static void walk_open(emitter *e, walk *w, const mlir_site *s, int states, const
     for (int i = 0; i < s->out.rank; i++)
         if (i != axis) sizes[n++] = s->out.dims[i];
     mlir_nest_open(e, &w->others, n, sizes, &out);
-    const char *init[MLIR_CARRIED] = {w->others.now, states > 0 ? start[0] : NULL, states > 1 ? start[1] : NULL};
+    const char *init[MLIR_CARRIED] = {w->others.now, states > 0 ? start[0] : NULL,
+                                      states > 1 ? start[1] : NULL};
     const char *types[MLIR_CARRIED] = {mlir_type_of(e, &out), element, element};
     const char *count = mlir_dim(e, s->out.dims[axis]);
     mlir_for_open(e, &w->along, count, 1 + states, init, types);
@@ -35,7 +37,8 @@ static void walk_open(emitter *e, walk *w, const mlir_site *s, int states, const
 }
 
 /* The entry's result, and the states for the next one. */
-static mlir_value walk_close(emitter *e, walk *w, const mlir_site *s, const char *entry, const char *const *states) {
+static mlir_value walk_close(emitter *e, walk *w, const mlir_site *s, const char *entry,
+                             const char *const *states) {
     const char *next[MLIR_CARRIED] = {mlir_insert(e, entry, w->along.now[0], &s->out, w->at)};
     for (int i = 1; i < w->along.carried; i++) next[i] = states[i - 1];
     mlir_for_close(e, &w->along, next);
@@ -98,7 +101,8 @@ mlir_value mlir_scan_linear(emitter *e, const mlir_site *s) {
     walk_open(e, &w, s, 1, &none);
     const char *a = mlir_extract(e, s->in[0].name, &s->in[0].type, w.at);
     const char *b = mlir_extract(e, s->in[1].name, &s->in[1].type, w.at);
-    const char *on = two(e, OP_add, t, two(e, s->attrs->strong_zero ? OP_strong_mul : OP_mul, t, a, w.along.now[1]), b);
+    const char *on =
+        two(e, OP_add, t, two(e, s->attrs->strong_zero ? OP_strong_mul : OP_mul, t, a, w.along.now[1]), b);
     const char *r = choose(e, t, w.first, b, on);
     return walk_close(e, &w, s, r, &r);
 }

@@ -5,7 +5,8 @@
 
 /* ---- axes elsewhere ---- */
 
-mlir_value mlir_mapped(emitter *e, const mlir_value *v, const int *map, const op_type *out, const char *named) {
+mlir_value mlir_mapped(emitter *e, const mlir_value *v, const int *map, const op_type *out,
+                       const char *named) {
     if (v->kind != MLIR_TENSOR) return mlir_filled(e, out, mlir_ssa(e, v), named);
     mlir_generic g = {.dims = out->rank};
     mlir_value empty = mlir_empty(e, out);
@@ -48,7 +49,8 @@ mlir_value mlir_reshape(emitter *e, const mlir_site *s) {
     text_init(&sizes, e->c);
     for (int i = 0; i < s->out.rank; i++)
         text_format(&sizes, "%s%s", i > 0 ? ", " : "", mlir_dim(e, s->out.dims[i]));
-    const char *shape = mlir_let(e, "tensor.from_elements %s : tensor<%dxindex>", text_data(&sizes), s->out.rank);
+    const char *shape =
+        mlir_let(e, "tensor.from_elements %s : tensor<%dxindex>", text_data(&sizes), s->out.rank);
     mlir_line(e, "%s = tensor.reshape %s(%s) : (%s, tensor<%dxindex>) -> %s", s->result, x->name, shape,
               mlir_type_of(e, x), s->out.rank, mlir_tensor_type(e, &s->out));
     if (sizes.failed) e->failed = true;
@@ -71,7 +73,8 @@ static void add_dims(emitter *e, text *t, int count, const int64_t *sizes) {
     text_add(t, "]");
 }
 
-static const char *part(emitter *e, int count, const int64_t *lo, const int64_t *sizes, const int64_t *stride) {
+static const char *part(emitter *e, int count, const int64_t *lo, const int64_t *sizes,
+                        const int64_t *stride) {
     text t;
     text_init(&t, e->c);
     add_dims(e, &t, count, lo);
@@ -121,8 +124,8 @@ static void sliced_places(emitter *e, const mlir_site *s, const char *const *at,
     }
 }
 
-/* Entry by entry: what goes backwards, which no memref can, and what drops axes, where the lowering of a slice
- * that reduces the rank loses track of axes of size 1. */
+/* Entry by entry: what goes backwards, which no memref can, and what drops axes, where the lowering of a
+ * slice that reduces the rank loses track of axes of size 1. */
 static mlir_value picked_slice(emitter *e, const mlir_site *s) {
     mlir_generic g = {.dims = s->out.rank};
     const char *at[MAX_RANK], *places[MAX_RANK];
@@ -204,6 +207,7 @@ mlir_value mlir_triangle(emitter *e, const mlir_site *s) {
     mlir_generic_open(e, &g);
     const char *row = mlir_coordinate(e, s->out.rank - 2), *column = mlir_coordinate(e, s->out.rank - 1);
     const char *edge = mlir_let(e, "arith.addi %s, %s : index", row, mlir_index(e, s->attrs->lo[0]));
-    const char *kept = mlir_let(e, "arith.cmpi %s, %s, %s : index", s->attrs->reversed ? "sge" : "sle", column, edge);
+    const char *kept =
+        mlir_let(e, "arith.cmpi %s, %s, %s : index", s->attrs->reversed ? "sge" : "sle", column, edge);
     return kept_where(e, &g, kept, g.arg[0]);
 }

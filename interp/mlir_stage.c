@@ -1,6 +1,6 @@
-/* What is made of ops only when it is staged (stage.h): derivatives, and builtins made of several ops. The expression
- * is staged where it stands, the values that it reads being the graph's parameters; its graph is emitted in its
- * place. So the emitter knows no calculus. */
+/* What is made of ops only when it is staged (stage.h): derivatives, and builtins made of several ops. The
+ * expression is staged where it stands, the values that it reads being the graph's parameters; its graph is
+ * emitted in its place. So the emitter knows no calculus. */
 #include "ad/gradient.h"
 #include "interp/mlir_emit.h"
 #include "interp/stage_internal.h"
@@ -10,9 +10,9 @@ typedef struct site {
     dim_algebra algebra;
     graph g;
     stager s;
-    int64_t *symbol;            /* by the emitter's dims: the checker's; 0 while there is none */
+    int64_t *symbol; /* by the emitter's dims: the checker's; 0 while there is none */
     int count, room;
-    mlir_value *param;          /* what the graph's parameters are */
+    mlir_value *param; /* what the graph's parameters are */
 } site;
 
 /* ---- sizes ---- */
@@ -106,7 +106,12 @@ static bool open_site(site *t, emitter *e) {
     if (e->captures == NULL) e->captures = captures_find(&all->program);
     if (e->captures == NULL) return false;
     graph_init(&t->g, e->a, &t->algebra);
-    t->s = (stager){.g = &t->g, .p = &all->program, .code = e->code, .captures = e->captures, .r = t->g.top, .name = "this"};
+    t->s = (stager){.g = &t->g,
+                    .p = &all->program,
+                    .code = e->code,
+                    .captures = e->captures,
+                    .r = t->g.top,
+                    .name = "this"};
     t->symbol = MLIR_ARRAY(e, int64_t, e->f.dim_count);
     return t->symbol != NULL && t->g.top != NULL;
 }

@@ -1,6 +1,6 @@
 /* Tapes: an i64 that refers to a cell, or 0 when empty. Cells hold one tensor each and are made and taken by
- * functions of the run time (interp/tools/pipeline.c); a value of several leaves is several cells. A tape is used up
- * once, so a cell that is popped is gone. */
+ * functions of the run time (interp/tools/pipeline.c); a value of several leaves is several cells. A tape is
+ * used up once, so a cell that is popped is gone. */
 #include "interp/mlir_emit.h"
 
 static const mlir_hint no_hint;
@@ -37,7 +37,11 @@ static const char *push_leaf(emitter *e, const char *tape, const mlir_value *lea
     op_type t = cell_type(leaf);
     mlir_value v = leaf->kind == MLIR_NUMBER ? mlir_boxed(e, leaf) : mlir_cast(e, leaf, &t);
     const char *name = runtime_function(e, "push", &t), *held = mlir_tensor_type(e, &t);
-    mlir_declare(e, name, mlir_string(e, "(i64, %s {bufferization.access = \"read\"}) -> i64 attributes {llvm.emit_c_interface}", held));
+    mlir_declare(
+        e, name,
+        mlir_string(e,
+                    "(i64, %s {bufferization.access = \"read\"}) -> i64 attributes {llvm.emit_c_interface}",
+                    held));
     return mlir_let(e, "func.call @%s(%s, %s) : (i64, %s) -> i64", name, tape, v.name, held);
 }
 
@@ -64,7 +68,8 @@ static const char *pop_leaf(emitter *e, const char *tape, mlir_value *leaf) {
     mlir_declare(e, name, mlir_string(e, "(i64) -> %s attributes {llvm.emit_c_interface}", held));
     const char *below = mlir_let(e, "func.call @kina_tape_below(%s) : (i64) -> i64", tape);
     const char *held_at = mlir_let(e, "func.call @%s(%s) : (i64) -> %s", name, tape, held);
-    mlir_value v = mlir_tensor_value(&t, mlir_let(e, "bufferization.to_tensor %s restrict : %s", held_at, held));
+    mlir_value v =
+        mlir_tensor_value(&t, mlir_let(e, "bufferization.to_tensor %s restrict : %s", held_at, held));
     if (leaf->kind == MLIR_NUMBER) {
         *leaf = mlir_unboxed(e, &v);
         return below;
@@ -72,7 +77,8 @@ static const char *pop_leaf(emitter *e, const char *tape, mlir_value *leaf) {
     for (int i = 0; i < t.rank; i++) {
         if (known.dims[i] >= 0) continue;
         const char *axis = mlir_index(e, i);
-        known.dims[i] = mlir_dim_new(e, mlir_let(e, "tensor.dim %s, %s : %s", v.name, axis, mlir_type_of(e, &v)));
+        known.dims[i] =
+            mlir_dim_new(e, mlir_let(e, "tensor.dim %s, %s : %s", v.name, axis, mlir_type_of(e, &v)));
     }
     *leaf = mlir_cast(e, &v, &known);
     return below;

@@ -166,8 +166,7 @@ static const char *constant(emitter *e, const char *base, const char *literal) {
 }
 
 const char *mlir_index(emitter *e, int64_t n) {
-    return constant(e, mlir_string(e, "c%lld", (long long)n),
-                    mlir_string(e, "%lld : index", (long long)n));
+    return constant(e, mlir_string(e, "c%lld", (long long)n), mlir_string(e, "%lld : index", (long long)n));
 }
 
 /* A float's digits with the point that MLIR wants; what has none as its bits. */
@@ -213,8 +212,7 @@ static const char *number_constant(emitter *e, const value *v) {
     dtype t = (dtype)v->dtype;
     const char *base = "cst";
     if (t == DT_Bool) base = v->as.b ? "true" : "false";
-    if (dtype_integer(t))
-        base = mlir_string(e, "c%lld_%s", (long long)value_as_int(v), mlir_scalar_type(t));
+    if (dtype_integer(t)) base = mlir_string(e, "c%lld_%s", (long long)value_as_int(v), mlir_scalar_type(t));
     return constant(e, base, number_literal(e, t, &v->as));
 }
 
@@ -232,16 +230,27 @@ static const char *add_entries(text *t, const tensor *x, int axis, const char *p
     text_add_char(t, '[');
     for (int64_t i = 0; i < x->dims[axis]; i++) {
         if (i > 0) text_add(t, ", ");
-        add_entries(t, x, axis + 1,
-                    p + i * x->strides[axis] * (int64_t)dtype_size((dtype)x->dtype));
+        add_entries(t, x, axis + 1, p + i * x->strides[axis] * (int64_t)dtype_size((dtype)x->dtype));
     }
     text_add_char(t, ']');
     return p;
 }
 
+/* mlir-translate-19 takes a constant whose entries are all -0 for one of zeros. */
+static bool all_minus_zero(const tensor *x) {
+    if (!dtype_floating((dtype)x->dtype) || x->size == 0 || !x->contiguous) return false;
+    for (int64_t i = 0; i < x->size; i++) {
+        double entry =
+            x->dtype == DT_F32 ? (double)((const float *)x->data)[i] : ((const double *)x->data)[i];
+        if (entry != 0.0 || !signbit(entry)) return false;
+    }
+    return true;
+}
+
 static mlir_value tensor_constant(emitter *e, const tensor *x) {
     op_type shape = {.dtype = x->dtype, .rank = x->rank};
     for (int i = 0; i < x->rank; i++) shape.dims[i] = x->dims[i];
+    if (all_minus_zero(x)) return mlir_filled(e, &shape, mlir_number(e, (dtype)x->dtype, -0.0), NULL);
     text t;
     text_init(&t, e->c);
     text_add(&t, "dense<");

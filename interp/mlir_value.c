@@ -5,8 +5,7 @@
 
 mlir_value mlir_number_value(emitter *e, dtype t, const char *name) {
     (void)e;
-    return (mlir_value){
-        .kind = MLIR_NUMBER, .name = name, .type = {.dtype = (uint8_t)t}, .dim = MLIR_NO_DIM};
+    return (mlir_value){.kind = MLIR_NUMBER, .name = name, .type = {.dtype = (uint8_t)t}, .dim = MLIR_NO_DIM};
 }
 
 mlir_value mlir_tensor_value(const op_type *t, const char *name) {
@@ -32,16 +31,15 @@ mlir_value mlir_cast(emitter *e, const mlir_value *v, const op_type *to) {
     mlir_value out = *v;
     out.type = *to;
     if (!same_written(&v->type, to))
-        out.name = mlir_let(e, "tensor.cast %s : %s to %s", v->name, mlir_type_of(e, v),
-                            mlir_tensor_type(e, to));
+        out.name =
+            mlir_let(e, "tensor.cast %s : %s to %s", v->name, mlir_type_of(e, v), mlir_tensor_type(e, to));
     return out;
 }
 
 mlir_value mlir_boxed(emitter *e, const mlir_value *v) {
     op_type t = {.dtype = v->type.dtype};
     if (v->kind == MLIR_TENSOR) return *v;
-    const char *name = mlir_let(e, "tensor.from_elements %s : %s", mlir_ssa(e, v),
-                                mlir_tensor_type(e, &t));
+    const char *name = mlir_let(e, "tensor.from_elements %s : %s", mlir_ssa(e, v), mlir_tensor_type(e, &t));
     return mlir_tensor_value(&t, name);
 }
 

@@ -42,7 +42,8 @@ static bool write_header(engine *e, const options *o, const mlir_exports *export
     text header;
     if (path == NULL) return true;
     text_init(&header, e->c);
-    bool ok = header_write(e, exports, &header) && compile_write(e->c, path, text_data(&header), header.length);
+    bool ok =
+        header_write(e, exports, &header) && compile_write(e->c, path, text_data(&header), header.length);
     text_close(&header);
     return ok;
 }

@@ -6,8 +6,11 @@
 #include "interp/tools/header.h"
 
 static const char *c_type(dtype t) {
-    static const char *const words[DTYPE_COUNT] = {
-        [DT_F32] = "float", [DT_F64] = "double", [DT_I32] = "int32_t", [DT_I64] = "int64_t", [DT_Bool] = "bool"};
+    static const char *const words[DTYPE_COUNT] = {[DT_F32] = "float",
+                                                   [DT_F64] = "double",
+                                                   [DT_I32] = "int32_t",
+                                                   [DT_I64] = "int64_t",
+                                                   [DT_Bool] = "bool"};
     return words[t];
 }
 
@@ -23,7 +26,8 @@ static void add_struct(text *out, const op_type *t) {
     add_struct_name(out, t);
     text_add(out, " ");
     add_struct_name(out, t);
-    text_format(out, "\ntypedef struct {\n    %s *allocated, *aligned;\n    int64_t offset;\n", c_type((dtype)t->dtype));
+    text_format(out, "\ntypedef struct {\n    %s *allocated, *aligned;\n    int64_t offset;\n",
+                c_type((dtype)t->dtype));
     if (t->rank > 0) text_format(out, "    int64_t sizes[%d], strides[%d];\n", t->rank, t->rank);
     text_add(out, "} ");
     add_struct_name(out, t);
@@ -98,8 +102,8 @@ static void add_function(text *out, const mlir_export *x) {
         for (int i = 0; i < x->result_count; i++) add_field(out, &x->results[i]);
         text_add(out, "};\n");
     }
-    text_format(out, "%s _mlir_ciface_%s(", returns_number(x) ? c_type((dtype)x->results[0].type.dtype) : "void",
-                x->name);
+    text_format(out, "%s _mlir_ciface_%s(",
+                returns_number(x) ? c_type((dtype)x->results[0].type.dtype) : "void", x->name);
     if (x->result_count > 1) text_format(out, "struct kina_results_%s *", x->name);
     if (x->result_count == 1 && before) {
         add_struct_name(out, &x->results[0].type);
@@ -115,13 +119,15 @@ static void add_function(text *out, const mlir_export *x) {
 
 bool header_write(engine *e, const mlir_exports *exports, text *out) {
     seen s = {0};
-    text_format(out,
-                "/* Functions of a library that `kina-interp build` made.\n"
-                " *\n"
-                " * Element i of a tensor is aligned[offset + i[0] * strides[0] + ...]. Arguments are read, contiguous\n"
-                " * and at offset 0, and belong to the caller. Results are new; free each one's `allocated`. */\n"
-                "#pragma once\n\n#include <stdbool.h>\n#include <stdint.h>\n\n"
-                "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+    text_format(
+        out,
+        "/* Functions of a library that `kina-interp build` made.\n"
+        " *\n"
+        " * Element i of a tensor is aligned[offset + i[0] * strides[0] + ...]. Arguments are read, "
+        "contiguous\n"
+        " * and at offset 0, and belong to the caller. Results are new; free each one's `allocated`. */\n"
+        "#pragma once\n\n#include <stdbool.h>\n#include <stdint.h>\n\n"
+        "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     for (int i = 0; i < exports->count; i++) {
         const mlir_export *x = &exports->items[i];
         add_port_structs(out, x->params, x->param_count, &s);

@@ -17,14 +17,16 @@ extern char **environ;
 
 static const span nowhere = {0, 0};
 
-/* What a module may call besides libm: a copy between memrefs of any layouts, and tapes, which are chains of cells
- * of one tensor each. */
+/* What a module may call besides libm: a copy between memrefs of any layouts, and tapes, which are chains of
+ * cells of one tensor each. */
 #define C_TEXT(...) #__VA_ARGS__
+/* clang-format off */
 static const char runtime_text[] = C_TEXT(
     typedef __INT64_TYPE__ i64;
     struct unranked { i64 rank; void *descriptor; };
     struct memref { char *allocated, *aligned; i64 offset, dims[]; };
-    static void copy(i64 size, i64 rank, const i64 *dims, const i64 *from, const i64 *to, const char *p, char *q) {
+    static void copy(i64 size, i64 rank, const i64 *dims, const i64 *from, const i64 *to,
+                     const char *p, char *q) {
         if (rank == 0) __builtin_memcpy(q, p, (__SIZE_TYPE__)size);
         for (i64 i = 0; rank > 0 && i < dims[0]; i++)
             copy(size, rank - 1, dims + 1, from + 1, to + 1, p + i * from[0] * size, q + i * to[0] * size);
@@ -68,7 +70,9 @@ static const char runtime_text[] = C_TEXT(
         }
         free(c);
     }
-    __attribute__((visibility("hidden"))) i64 kina_tape_below(i64 tape) { return (i64)((struct cell *)tape)->below; }
+    __attribute__((visibility("hidden"))) i64 kina_tape_below(i64 tape) {
+        return (i64)((struct cell *)tape)->below;
+    }
     __attribute__((visibility("hidden"))) void kina_tape_drop(i64 tape) {
         for (struct cell *c = (void *)tape; c;) {
             struct cell *below = c->below;
@@ -78,16 +82,23 @@ static const char runtime_text[] = C_TEXT(
         }
     }
 ) "\n";
+/* clang-format on */
 
 /* Of the run time, push and pop for every element type and rank, by the names that the emitter gives them. */
 static void add_tape_functions(text *t) {
-    static const struct { const char *name; int size; } elements[] = {{"f32", 4}, {"f64", 8}, {"i32", 4}, {"i64", 8}, {"i1", 1}};
+    static const struct {
+        const char *name;
+        int size;
+    } elements[] = {{"f32", 4}, {"f64", 8}, {"i32", 4}, {"i64", 8}, {"i1", 1}};
     for (size_t k = 0; k < COUNT_OF(elements); k++)
         for (int rank = 0; rank <= MAX_RANK; rank++) {
-            text_format(t, "i64 _mlir_ciface_kina_tape_push_%s_%d(i64 t, struct memref *x) { return push(t, x, %d, %d); }\n",
+            text_format(t,
+                        "i64 _mlir_ciface_kina_tape_push_%s_%d(i64 t, struct memref *x) { return push(t, x, "
+                        "%d, %d); }\n",
                         elements[k].name, rank, rank, elements[k].size);
-            text_format(t, "void _mlir_ciface_kina_tape_pop_%s_%d(struct memref *out, i64 t) { pop(out, t, %d); }\n",
-                        elements[k].name, rank, rank);
+            text_format(
+                t, "void _mlir_ciface_kina_tape_pop_%s_%d(struct memref *out, i64 t) { pop(out, t, %d); }\n",
+                elements[k].name, rank, rank);
         }
 }
 
@@ -129,7 +140,8 @@ static bool write_runtime(pipeline *p) {
 
 static bool make_folder(pipeline *p) {
     const char *above = getenv("TMPDIR");
-    char *folder = arena_format(&p->a, "%s/kina-build-XXXXXX", above != NULL && above[0] != '\0' ? above : "/tmp");
+    char *folder =
+        arena_format(&p->a, "%s/kina-build-XXXXXX", above != NULL && above[0] != '\0' ? above : "/tmp");
     if (folder == NULL) return false;
     for (int i = 0; i < FILE_COUNT; i++) {
         p->file[i] = arena_format(&p->a, "%s/%s", folder, file_names[i]);
@@ -183,7 +195,8 @@ static bool ended_well(pipeline *p, const char *tool, int status) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
     if (!context_may_go_on(p->c, nowhere)) return false;
     first_message(p, message, sizeof message);
-    return error_set(&p->c->err, ERROR_K0901, nowhere, "%s failed%s%s", tool, message[0] != '\0' ? ": " : "", message);
+    return error_set(&p->c->err, ERROR_K0901, nowhere, "%s failed%s%s", tool, message[0] != '\0' ? ": " : "",
+                     message);
 }
 
 static bool run(pipeline *p, const char *const *argv) {
@@ -236,32 +249,46 @@ static bool lower(pipeline *p) {
 }
 
 static bool translate(pipeline *p) {
-    const char *const argv[] = {"mlir-translate-19", "--mlir-to-llvmir", p->file[FILE_LOWERED], "-o",
-                                p->file[FILE_IR],    NULL};
+    const char *const argv[] = {
+        "mlir-translate-19", "--mlir-to-llvmir", p->file[FILE_LOWERED], "-o", p->file[FILE_IR], NULL};
     return run(p, argv);
 }
 
-/* A program may call a function like one of the C library's (`step`, `index`): inside the library its own is meant. */
+/* A program may call a function like one of the C library's (`step`, `index`): inside the library its own is
+ * meant. */
 #define OWN_FIRST "-Wl,-Bsymbolic"
 
 /* No call of libm may be folded or replaced: pow(x, 2.0) stays a call. */
 static bool with_clang(pipeline *p, const char *path) {
-    const char *const argv[] = {"clang-19", "-O2", "-fno-builtin", "-fPIC", "-shared", OWN_FIRST, "-Wno-override-module",
-                                p->file[FILE_IR], p->file[FILE_RUNTIME], "-lm", "-o", path, NULL};
+    const char *const argv[] = {"clang-19",
+                                "-O2",
+                                "-fno-builtin",
+                                "-fPIC",
+                                "-shared",
+                                OWN_FIRST,
+                                "-Wno-override-module",
+                                p->file[FILE_IR],
+                                p->file[FILE_RUNTIME],
+                                "-lm",
+                                "-o",
+                                path,
+                                NULL};
     return run(p, argv);
 }
 
 static bool with_llc(pipeline *p, const char *path) {
-    const char *const compile[] = {"llc-19", "-O2", "-relocation-model=pic", "-filetype=obj",
-                                   p->file[FILE_IR], "-o", p->file[FILE_OBJECT], NULL};
-    const char *const link[] = {"gcc", "-O2", "-fPIC", "-shared", OWN_FIRST, p->file[FILE_OBJECT],
-                                p->file[FILE_RUNTIME], "-lm", "-o", path, NULL};
+    const char *const compile[] = {"llc-19",         "-O2", "-relocation-model=pic", "-filetype=obj",
+                                   p->file[FILE_IR], "-o",  p->file[FILE_OBJECT],    NULL};
+    const char *const link[] = {
+        "gcc", "-O2", "-fPIC", "-shared", OWN_FIRST, p->file[FILE_OBJECT], p->file[FILE_RUNTIME],
+        "-lm", "-o",  path,    NULL};
     return run(p, compile) && run(p, link);
 }
 
 static bool steps(pipeline *p, const char *module, size_t length, const char *path) {
     bool clang = on_path("clang-19");
-    if (!need(p, "mlir-opt-19", "mlir-19-tools") || !need(p, "mlir-translate-19", "mlir-19-tools")) return false;
+    if (!need(p, "mlir-opt-19", "mlir-19-tools") || !need(p, "mlir-translate-19", "mlir-19-tools"))
+        return false;
     if (!clang && (!need(p, "llc-19", "llvm-19") || !need(p, "gcc", "gcc"))) return false;
     if (!make_folder(p) || !write_file(p, p->file[FILE_MODULE], module, length)) return false;
     if (!write_runtime(p)) return false;

@@ -7,11 +7,13 @@ import ctypes
 import math
 import os
 import pickle
+import signal
 import struct
 
 CODES = {"F32": "f", "F64": "d", "I32": "i", "I64": "q", "Bool": "?"}
 SCALARS = {"F32": ctypes.c_float, "F64": ctypes.c_double, "I32": ctypes.c_int32, "I64": ctypes.c_int64,
            "Bool": ctypes.c_bool}
+LIMIT = 120  # seconds for all calls of a library
 NOT_OWNED = 0xDEADBEEF
 
 
@@ -99,6 +101,7 @@ def call_all(path, calls):
         child = os.fork()
         if child == 0:
             os.close(receiver)
+            signal.alarm(LIMIT)
             with os.fdopen(sender, "wb") as to:
                 library = ctypes.CDLL(path, mode=os.RTLD_LOCAL | os.RTLD_NOW)
                 for name, arguments, results in calls[done:]:

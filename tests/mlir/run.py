@@ -134,6 +134,19 @@ def compare(module, cases, seed, calls_each):
     return [(case, differences(want, got)) for (case, want), got in zip(wanted, found)]
 
 
+def describe(grown):
+    """One line on what is among the random functions."""
+    of = [case for _, cases in grown for case in cases]
+    ports = [p for case in of for p in case.parameters + case.results]
+    gradients = [(text, cases) for text, cases in grown if len(cases) > 1]
+    print(f"random: {len(grown)} functions, {sum('while' in text for text, _ in grown)} with loops, "
+          f"{sum('if (' in text for text, _ in grown)} with branches; {len(gradients)} gradients, "
+          f"{sum('while' in text for text, _ in gradients)} of loops; "
+          f"ranks {sorted({len(dims) for _, dims, _ in ports})}, {sorted({dtype for dtype, _, _ in ports})}, "
+          f"{sum(by_value for _, _, by_value in ports)} numbers by value, "
+          f"{sum(not dims and not by_value for _, dims, by_value in ports)} as tensors")
+
+
 def check_golden(binary, update):
     """How many modules have the text that golden/ has, and how many have not."""
     passed = 0
@@ -173,6 +186,7 @@ def main():
         print(f"{passed} passed, {failed} failed, {len(cases) + options.count} skipped")
         return 1 if failed else 0
     grown = list(random_cases(options.count, options.seed))
+    describe(grown)
     modules = [("cases", text, cases, 3)]
     for first in range(0, len(grown), PER_MODULE):
         some = grown[first:first + PER_MODULE]

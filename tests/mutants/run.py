@@ -63,6 +63,7 @@ def suites():
             ("random programs", [python, "tests/peers/random_programs.py", "--count", "40", *kina]),
             ("ops against PyTorch", [python, "tests/peers/ops_torch.py", *kina]),
             ("units", ["build/tests/unit"]),
+            ("compiled programs", [python, "tests/mlir/run.py", "--count", "50", *kina]),
             ("command line", [python, "tests/cli.py", *kina])]
 
 

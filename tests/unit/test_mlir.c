@@ -1,5 +1,5 @@
-/* The MLIR emitter: which ops it knows, the shape of modules, and what it refuses. That what it writes computes the
- * right numbers is for tests/mlir/run.py, which compiles and calls it. */
+/* The MLIR emitter: which ops it knows, the shape of modules, and what it refuses. That what it writes
+ * computes the right numbers is for tests/mlir/run.py, which compiles and calls it. */
 #include <check.h>
 #include <string.h>
 
@@ -40,16 +40,17 @@ static void done(emitted *m) {
 
 static void holds(const emitted *m, const char *line) {
     ck_assert_msg(m->ok, "%s", m->c.err.message);
-    ck_assert_msg(strstr(text_data(&m->module), line) != NULL, "no line\n%s\nin\n%s", line, text_data(&m->module));
+    ck_assert_msg(strstr(text_data(&m->module), line) != NULL, "no line\n%s\nin\n%s", line,
+                  text_data(&m->module));
 }
 
 static void holds_not(const emitted *m, const char *what) {
     ck_assert_msg(strstr(text_data(&m->module), what) == NULL, "%s in\n%s", what, text_data(&m->module));
 }
 
-#define PAIR                                                                                       \
-    "fn pair(x: tensor<F32, [2, 2]>) -> (tensor<F32, [2, 2]>, (tensor<F32, [2, 2]>, F32)) {\n"     \
-    "  (-x, (x * x, sum(x)))\n"                                                                    \
+#define PAIR                                                                                                 \
+    "fn pair(x: tensor<F32, [2, 2]>) -> (tensor<F32, [2, 2]>, (tensor<F32, [2, 2]>, F32)) {\n"               \
+    "  (-x, (x * x, sum(x)))\n"                                                                              \
     "}\n"
 
 START_TEST(tuples_are_flat) {
@@ -57,7 +58,8 @@ START_TEST(tuples_are_flat) {
     emit(&m, PAIR "let x = tensor<F32, [2, 2]>; let (y, (g, s)) = pair(x); (y, (g, (s, 1)))\n", false);
     holds(&m, "func.func @pair(%x: tensor<2x2xf32> {bufferization.writable = false}) -> (tensor<2x2xf32>, "
               "tensor<2x2xf32>, f32) attributes {llvm.emit_c_interface} {\n");
-    holds(&m, "  %y, %g, %s = func.call @pair(%x) : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, f32)\n");
+    holds(&m, "  %y, %g, %s = func.call @pair(%x) : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, "
+              "f32)\n");
     holds(&m, "func.func @main() -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<f32>, tensor<i32>) {\n");
     holds_not(&m, "tuple<");
     done(&m);
@@ -75,8 +77,10 @@ END_TEST
 
 START_TEST(spelling_decides_how_numbers_pass) {
     emitted m;
-    emit(&m, "fn f(a: F32, b: tensor<F32, []>) -> F32 { a * b }\n"
-             "fn g(a: tensor<I64, []>) { a + 1 }\n", false);
+    emit(&m,
+         "fn f(a: F32, b: tensor<F32, []>) -> F32 { a * b }\n"
+         "fn g(a: tensor<I64, []>) { a + 1 }\n",
+         false);
     holds(&m, "@f(%a: f32, %b: tensor<f32> {bufferization.writable = false}) -> f32 ");
     holds(&m, "@g(%a: tensor<i64> {bufferization.writable = false}) -> tensor<i64> ");
     ck_assert_int_eq(m.exports.count, 2);
@@ -88,8 +92,10 @@ END_TEST
 
 START_TEST(sizes_of_a_run_are_question_marks) {
     emitted m;
-    emit(&m, "fn f(x: tensor<F32, [B, 3]>, y: tensor<F32, [B, 3]>) -> tensor<F32, [B, 3]> { x + y }\n"
-             "f([[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]])\n", false);
+    emit(&m,
+         "fn f(x: tensor<F32, [B, 3]>, y: tensor<F32, [B, 3]>) -> tensor<F32, [B, 3]> { x + y }\n"
+         "f([[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]])\n",
+         false);
     holds(&m, "@f(%x: tensor<?x3xf32> {");
     holds(&m, "  %B = tensor.dim %x, %c0 : tensor<?x3xf32>\n");
     holds(&m, "  cf.assert %0, \"the argument y of f: shapes differ\"\n");
@@ -100,8 +106,10 @@ END_TEST
 
 START_TEST(functions_are_specialised) {
     emitted m;
-    emit(&m, "fn twice(f: fn(F32) -> F32, x: F32) -> F32 { f(f(x)) }\n"
-             "fn g(x: F32, a: F32) -> F32 { twice(fn(y: F32) -> F32 { y * a }, x) + twice(sin, x) }\n", false);
+    emit(&m,
+         "fn twice(f: fn(F32) -> F32, x: F32) -> F32 { f(f(x)) }\n"
+         "fn g(x: F32, a: F32) -> F32 { twice(fn(y: F32) -> F32 { y * a }, x) + twice(sin, x) }\n",
+         false);
     holds(&m, "func.call @twice.1(%a, %x) : (f32, f32) -> f32\n");
     holds(&m, "func.func private @twice.2(%x: f32) -> f32 {\n");
     holds_not(&m, "call_indirect");
@@ -113,8 +121,10 @@ END_TEST
 
 START_TEST(exported_functions_make_their_captures) {
     emitted m;
-    emit(&m, "let w = [1.0, 2.0];\nlet unread = [3.0];\nfn f(x: tensor<F32, [2]>) -> tensor<F32, [2]> { x * w }\n"
-             "f(unread[0] * w)\n", false);
+    emit(&m,
+         "let w = [1.0, 2.0];\nlet unread = [3.0];\nfn f(x: tensor<F32, [2]>) -> tensor<F32, [2]> { x * w }\n"
+         "f(unread[0] * w)\n",
+         false);
     holds(&m, "func.func @f(%x: tensor<2xf32> {bufferization.writable = false}) -> tensor<2xf32> attributes");
     holds(&m, "func.func private @f.1(%x: tensor<2xf32> {bufferization.writable = false}, %w: tensor<2xf32> "
               "{bufferization.writable = false}) -> tensor<2xf32> {\n");
@@ -139,11 +149,13 @@ START_TEST(refusals_name_what_and_where) {
             "`inv` cannot be lowered to MLIR", "inv(b)");
     refused("fn f(x: F32) -> F32 { print(x); x }\n", "`print` cannot be lowered to MLIR", "print");
     refused("fn f(x: F32) -> F32 { x * x }\njacobian(f)(2.0)\n",
-            "this cannot be lowered to MLIR: a `jacobian` or `hessian` has as many rows as the run says, and cannot be "
+            "this cannot be lowered to MLIR: a `jacobian` or `hessian` has as many rows as the run says, and "
+            "cannot be "
             "written out",
             "jacobian");
     refused("fn malloc(x: F32) -> F32 { x }\n",
-            "a function called `malloc` cannot be lowered to MLIR: the compiled code calls another one of this name",
+            "a function called `malloc` cannot be lowered to MLIR: the compiled code calls another one of "
+            "this name",
             "malloc");
     refused("fn a(x: F32) -> F32 { x }\nfn b(x: F32) -> F32 { -x }\n"
             "fn f(x: F32, c: Bool) -> F32 { let g = if (c) { a } else { b }; g(x) }\n",
@@ -152,12 +164,11 @@ START_TEST(refusals_name_what_and_where) {
 END_TEST
 
 START_TEST(ops_without_a_lowering) {
-    /* LAPACK's, those of a wider type than the operands', sorting, and what is no op of a program. */
+    /* LAPACK's, those of a wider type than the operands', random numbers, and what is no op of a program. */
     static const op_id without[] = {
-        OP_digamma, OP_polygamma, OP_inv, OP_solve, OP_cholesky, OP_solve_triangular, OP_det, OP_logdet, OP_cofactor,
-        OP_cofactor_slope, OP_argsort, OP_arg_top_k, OP_arg_cummax, OP_conv1d, OP_conv2d, OP_conv_input_grad,
-        OP_conv_weight_grad, OP_max_pool2d, OP_max_pool_place, OP_avg_pool2d, OP_avg_pool_grad, OP_random_bits,
-        OP_random_uniform, OP_random_normal, OP_custom,
+        OP_digamma,       OP_polygamma, OP_inv,      OP_solve,          OP_cholesky,    OP_solve_triangular,
+        OP_det,           OP_logdet,    OP_cofactor, OP_cofactor_slope, OP_random_bits, OP_random_uniform,
+        OP_random_normal, OP_custom,
     };
     for (int op = 0; op < OP_COUNT; op++) {
         bool listed = false;
