@@ -163,11 +163,29 @@ static void emit_while(emission *m, const node *n) {
 
 /* ---- tapes ---- */
 
+/* A tape on a tape is the number that it is. */
+static mlir_value as_number(emitter *e, const mlir_value *v) {
+    return v->kind == MLIR_TAPE ? mlir_number_value(e, DT_I64, v->name) : *v;
+}
+
 static void emit_push(emission *m, const node *n) {
-    mlir_value **leaf = MLIR_ARRAY(m->e, mlir_value *, n->n);
-    if (leaf == NULL) return;
-    for (int i = 1; i < n->n; i++) leaf[i - 1] = &m->of[n->in[i]];
+    mlir_value *all = MLIR_ARRAY(m->e, mlir_value, n->n), **leaf = MLIR_ARRAY(m->e, mlir_value *, n->n);
+    if (leaf == NULL || all == NULL) return;
+    for (int i = 1; i < n->n; i++) {
+        all[i] = as_number(m->e, &m->of[n->in[i]]);
+        leaf[i - 1] = &all[i];
+    }
     m->of[n->out[0]] = mlir_tape_value(mlir_push_leaves(m->e, m->of[n->in[0]].name, leaf, n->n - 1), NULL);
+}
+
+/* What a leaf of an entry is, before it is there. */
+static mlir_value leaf_of(emitter *e, const tape_leaf *leaf) {
+    op_type t = leaf->type;
+    if (leaf->tape != NULL) return mlir_number_value(e, DT_I64, NULL);
+    if (t.rank == 0) return mlir_number_value(e, (dtype)t.dtype, NULL);
+    for (int k = 0; k < t.rank; k++)
+        if (t.dims[k] < 0) t.dims[k] = MLIR_NO_DIM;
+    return mlir_tensor_value(&t, NULL);
 }
 
 static void emit_pop(emission *m, const node *n) {
@@ -176,17 +194,14 @@ static void emit_pop(emission *m, const node *n) {
     mlir_value *all = MLIR_ARRAY(m->e, mlir_value, entry->count);
     if (leaf == NULL || all == NULL) return;
     for (int i = 0; i < entry->count; i++) {
-        op_type t = entry->leaf[i].type;
-        for (int k = 0; k < t.rank; k++)
-            if (t.dims[k] < 0) t.dims[k] = MLIR_NO_DIM;
-        all[i] = mlir_tensor_value(&t, NULL);
-        if (entry->leaf[i].tape != NULL) mlir_refuse(m->e, "a tape of tapes cannot be lowered to MLIR");
-        if (t.rank == 0) all[i].kind = MLIR_NUMBER;
+        all[i] = leaf_of(m->e, &entry->leaf[i]);
         leaf[i] = &all[i];
     }
     m->of[n->out[0]] = mlir_tape_value(mlir_pop_leaves(m->e, m->of[n->in[0]].name, leaf, entry->count), NULL);
-    for (int i = 0; i < entry->count; i++)
-        if (n->out[i + 1] != VAR_NONE) m->of[n->out[i + 1]] = all[i];
+    for (int i = 0; i < entry->count; i++) {
+        if (n->out[i + 1] == VAR_NONE) continue;
+        m->of[n->out[i + 1]] = entry->leaf[i].tape != NULL ? mlir_tape_value(all[i].name, NULL) : all[i];
+    }
 }
 
 /* ---- calls that stay calls ---- */

@@ -293,7 +293,7 @@ static const struct scalar_row {
     [OP_add] = {.of_float = "arith.addf", .of_integer = "arith.addi"},
     [OP_sub] = {.of_float = "arith.subf", .of_integer = "arith.subi"},
     [OP_mul] = {.of_float = "arith.mulf", .of_integer = "arith.muli"},
-    [OP_strong_mul] = {.floating = scalar_strong_mul},
+    [OP_strong_mul] = {.of_integer = "arith.muli", .floating = scalar_strong_mul},
     [OP_div] = {.of_float = "arith.divf", .other = scalar_quotient},
     [OP_rem] = {.other = scalar_rem},
     [OP_mod] = {.floating = scalar_mod, .other = scalar_mod},

@@ -886,6 +886,7 @@ def test_build_without_tools(k):
     tool(tools, "mlir-translate-19", "exit 0")
     k.ends(6, "build", program, "-o", "p.so", env=where, says=["llc-19", "llvm-19"])
     tool(tools, "clang-19", "echo 'this is wrong' >&2; exit 1")
+    k.ends(6, "build", program, "-o", "no/such/p.so", env=where, says=["cannot write", "no/such/p.so"])
     run = kina.Run(k.binary, ["build", program, "-o", "p.so"], cwd=k.folder, env=where)
     need(run.code == 70 and "clang-19 failed: this is wrong" in run.err, f"{run.code}: {run.err}")
     k.ends(6, "build", program, "-o", "p.so", env=dict(where, TMPDIR="/no/such/folder"), says=["cannot write"])

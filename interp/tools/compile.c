@@ -48,6 +48,17 @@ static bool write_header(engine *e, const options *o, const mlir_exports *export
     return ok;
 }
 
+/* Asked before the tools are, which would only say that one of them failed. */
+static bool can_write(engine *e, const char *path) {
+    bool there = access(path, F_OK) == 0;
+    FILE *file = fopen(path, "ae");
+    if (file == NULL)
+        return error_set(&e->c->err, ERROR_K0602, nowhere, "cannot write '%s': %s", path, strerror(errno));
+    fclose(file);
+    if (!there) unlink(path);
+    return true;
+}
+
 bool compile_to_library(engine *e, const options *o) {
     const char *path = o->value[OPTION_output].text;
     text module;
@@ -58,7 +69,7 @@ bool compile_to_library(engine *e, const options *o) {
         return false;
     }
     text_init(&module, e->c);
-    bool ok = mlir_emit(e, (mlir_options){0}, &module, &exports) &&
+    bool ok = mlir_emit(e, (mlir_options){0}, &module, &exports) && can_write(e, path) &&
               pipeline_run(e->c, text_data(&module), module.length, path);
     text_close(&module);
     if (!ok) return false;

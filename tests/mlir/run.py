@@ -13,6 +13,7 @@ import random
 import re
 import shutil
 import struct
+import subprocess
 import sys
 import tempfile
 
@@ -134,6 +135,43 @@ def compare(module, cases, seed, calls_each):
     return [(case, differences(want, got)) for (case, want), got in zip(wanted, found)]
 
 
+HOST = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include "pair.h"
+int main(void) {
+    float data[3] = {1, 2, 3};
+    kina_F32_1 x = {data, data, 0, {3}, {1}};
+    struct kina_results_pair r;
+    _mlir_ciface_pair(&r, &x, 2);
+    for (int64_t i = 0; i < r.r0.sizes[0]; i++) printf("%g ", (double)r.r0.aligned[r.r0.offset + i * r.r0.strides[0]]);
+    printf("%g %lld\n", (double)r.r1, (long long)_mlir_ciface_twice(21));
+    free(r.r0.allocated);
+    return 0;
+}
+"""
+
+
+def check_header(binary, folder):
+    """Words on what is wrong with the header of a library, or None: a C program that includes it calls it."""
+    program, header = os.path.join(folder, "pair.kina"), os.path.join(folder, "pair.h")
+    library, host = os.path.join(folder, "libpair.so"), os.path.join(folder, "host.c")
+    with open(program, "w", encoding="utf-8") as f:
+        f.write("fn pair(x: tensor<F32, [N]>, s: F32) -> (tensor<F32, [N]>, F32) { (x * s, sum(x)) }\n"
+                "fn twice(n: I64) -> I64 { n + n }\n")
+    with open(host, "w", encoding="utf-8") as f:
+        f.write(HOST)
+    built = kina.Run(binary, ["build", program, "-o", library, "--emit-header", header], limit=120)
+    if built.code != 0:
+        return f"not built: {built.err}"
+    compiler = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", host, library, f"-Wl,-rpath,{folder}", "-o", host + ".out"]
+    compiled = subprocess.run(compiler, capture_output=True, text=True)
+    if compiled.returncode != 0:
+        return f"the header does not compile: {compiled.stderr}"
+    shown = subprocess.run([host + ".out"], capture_output=True, text=True, timeout=60).stdout
+    return None if shown == "2 4 6 6 42\n" else f"a C program that includes the header shows {shown!r}"
+
+
 def describe(grown):
     """One line on what is among the random functions."""
     of = [case for _, cases in grown for case in cases]
@@ -192,6 +230,10 @@ def main():
         some = grown[first:first + PER_MODULE]
         modules.append((f"random{first}", "".join(words for words, _ in some), [c for _, of in some for c in of], 2))
     with tempfile.TemporaryDirectory() as folder:
+        words = check_header(binary, folder)
+        passed, failed = passed + (words is None), failed + (words is not None)
+        if words is not None:
+            print(f"header: {words}")
         for name, source, of, calls_each in modules:
             module = Module(binary, folder, name, source)
             if module.built.code != 0:
