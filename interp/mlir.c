@@ -109,7 +109,7 @@ static mlir_value take_input(emitter *e, const mlir_instance *n, int i, text *he
 
 static void note_export(emitter *e, const mlir_instance *n);
 
-static void write_instance(emitter *e, mlir_instance *n) {
+static void write_instance(emitter *e, mlir_instance *n, text *out) {
     const code_function *f = n->code;
     bool first = true;
     text head;
@@ -133,7 +133,7 @@ static void write_instance(emitter *e, mlir_instance *n) {
         v = mlir_copy(e, &v);
         write_return(e, &v, n);
     }
-    function_close(e, e->out, text_data(&head));
+    function_close(e, out, text_data(&head));
     if (head.failed) e->failed = true;
     text_close(&head);
     if (n->exported && !e->failed) note_export(e, n);
@@ -283,15 +283,14 @@ static void find_steps(emitter *e) {
         for (int i = 0; i < n->u.block.count; i++) e->steps[at++] = &n->u.block.steps[i];
 }
 
-static void write_module(emitter *e) {
-    text functions, whole, *out = e->out;
+static void write_module(emitter *e, text *out) {
+    text functions, whole;
     text_init(&functions, e->c);
     text_init(&whole, e->c);
-    e->out = &functions;
     find_steps(e);
     if (!e->failed) export_functions(e);
     if (e->tail != NULL && !e->failed) write_main(e, &whole);
-    for (mlir_instance *n = e->instances; n != NULL && !e->failed; n = n->next) write_instance(e, n);
+    for (mlir_instance *n = e->instances; n != NULL && !e->failed; n = n->next) write_instance(e, n, &functions);
     text_add_bytes(out, text_data(&e->declarations), e->declarations.length);
     text_add_bytes(out, text_data(&functions), functions.length);
     text_add_bytes(out, text_data(&whole), whole.length);
@@ -303,11 +302,10 @@ static void write_module(emitter *e) {
 bool mlir_emit(engine *e, mlir_options options, text *out, mlir_exports *exports) {
     if (e->code == NULL) e->code = lower_program(&e->program);
     if (e->code == NULL) return false;
-    emitter m = {
-        .e = e, .c = e->c, .a = &e->a, .code = e->code, .options = options, .out = out, .exports = exports};
+    emitter m = {.e = e, .c = e->c, .a = &e->a, .code = e->code, .options = options, .exports = exports};
     m.last = &m.instances;
     text_init(&m.declarations, e->c);
-    write_module(&m);
+    write_module(&m, out);
     text_close(&m.declarations);
     if (m.failed && e->c->err.code == ERROR_NONE)
         error_set(&e->c->err, ERROR_K0901, m.where, "the MLIR of this could not be written");

@@ -93,7 +93,8 @@ static void branch_write(emitter *e, branch *b, mlir_value *joined) {
 static mlir_value write_if(emitter *e, const char *condition, branch *then, branch *otherwise, int mark,
                            mlir_hint hint) {
     int count = 0;
-    mlir_value out = e->failed ? (mlir_value){.kind = MLIR_NONE} : join(e, &then->v, &otherwise->v, mark);
+    mlir_value out = {.kind = MLIR_NONE};
+    if (!e->failed) out = join(e, &then->v, &otherwise->v, mark);
     mlir_value **leaf = mlir_leaves(e, &out, &count);
     const char **name = MLIR_ARRAY(e, const char *, count);
     indent(e);
@@ -325,7 +326,7 @@ mlir_value mlir_while(emitter *e, const code *n, mlir_hint hint) {
     if (e->failed) return none;
     e->where = n->where;
     mlir_value all = mlir_loop_of(e, &loop, inits, hint);
-    if (e->failed) return none;
+    if (e->failed || all.items == NULL) return none;
     for (int i = n->u.loop.take; i < count; i++) mlir_drop(e, &all.items[i]);
     all.count = n->u.loop.take;
     return all.count == 1 ? all.items[0] : all;

@@ -113,7 +113,6 @@ typedef struct emitter {
     const code *tail;           /* the final expression, or NULL */
     const struct capture_set *captures; /* NULL until something is staged */
     mlir_options options;
-    text *out;
     mlir_exports *exports;
     text declarations;
     mlir_map declared, symbols;

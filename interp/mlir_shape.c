@@ -141,12 +141,12 @@ static mlir_value picked_slice(emitter *e, const mlir_site *s) {
 
 mlir_value mlir_slice(emitter *e, const mlir_site *s) {
     const mlir_value *x = &s->in[0];
-    const char *places[MAX_RANK];
+    const char *places[MAX_RANK] = {0};
     bool picked = s->attrs->drop != 0;
     if (x->kind != MLIR_TENSOR) return *x;
     for (int i = 0; i < x->type.rank; i++) picked |= s->attrs->step[i] < 0;
     if (s->out.rank == 0) {
-        sliced_places(e, s, NULL, places);
+        sliced_places(e, s, places, places); /* of no axis is there an entry to count to */
         return mlir_number_value(e, (dtype)s->out.dtype, mlir_extract(e, x->name, &x->type, places));
     }
     if (picked) return picked_slice(e, s);

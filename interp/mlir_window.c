@@ -123,7 +123,7 @@ static const char *channel(window *w, const char *o, const char *c, int64_t filt
 
 mlir_value mlir_conv(emitter *e, const mlir_site *s) {
     const op_type *x = &s->in[0].type, *k = &s->in[1].type;
-    const char *at[MAX_RANK], *tap[MAX_RANK];
+    const char *at[MAX_RANK] = {0}, *tap[MAX_RANK] = {0};
     window w;
     int64_t filters = per_group(e, s, k->dims[0]);
     window_open(&w, e, s, k->rank - 1, k->dims + 1);
@@ -142,7 +142,7 @@ mlir_value mlir_conv(emitter *e, const mlir_site *s) {
 
 mlir_value mlir_conv_input_grad(emitter *e, const mlir_site *s) {
     const op_type *d = &s->in[0].type, *k = &s->in[1].type;
-    const char *at[MAX_RANK], *tap[MAX_RANK];
+    const char *at[MAX_RANK] = {0}, *tap[MAX_RANK] = {0};
     int64_t sizes[MAX_RANK], filters = per_group(e, s, k->dims[0]);
     window w;
     sizes[0] = filters;
@@ -164,7 +164,7 @@ mlir_value mlir_conv_input_grad(emitter *e, const mlir_site *s) {
 
 mlir_value mlir_conv_weight_grad(emitter *e, const mlir_site *s) {
     const op_type *x = &s->in[0].type, *d = &s->in[1].type;
-    const char *at[MAX_RANK], *of[MAX_RANK];
+    const char *at[MAX_RANK] = {0}, *of[MAX_RANK] = {0};
     int64_t sizes[MAX_RANK], filters = per_group(e, s, s->out.dims[0]);
     window w;
     sizes[0] = d->dims[0];
@@ -201,7 +201,7 @@ static const char *window_size(window *w) {
 
 static mlir_value avg_pool(emitter *e, const mlir_site *s) {
     const op_type *x = &s->in[0].type;
-    const char *at[MAX_RANK];
+    const char *at[MAX_RANK] = {0};
     op_attrs none = {0};
     window w;
     mlir_site sums = *s;
@@ -218,7 +218,7 @@ static mlir_value avg_pool(emitter *e, const mlir_site *s) {
 /* Windows in row-major order, each adding to the entries that it covers. */
 mlir_value mlir_avg_pool_grad(emitter *e, const mlir_site *s) {
     const op_type *d = &s->in[0].type;
-    const char *at[MAX_RANK];
+    const char *at[MAX_RANK] = {0};
     window w;
     window_open(&w, e, s, 2, d->dims + SPATIAL);
     window_start(&w);

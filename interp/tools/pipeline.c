@@ -222,11 +222,13 @@ static bool run(pipeline *p, const char *const *argv) {
 
 /* The order matters; docs/mlir.md says why. */
 static bool lower(pipeline *p) {
+    static const char bufferize[] =
+        "-one-shot-bufferize=bufferize-function-boundaries allow-return-allocs-from-loops "
+        "function-boundary-type-conversion=identity-layout-map";
     const char *const argv[] = {
         "mlir-opt-19",
         "-convert-elementwise-to-linalg",
-        "-one-shot-bufferize=bufferize-function-boundaries allow-return-allocs-from-loops "
-        "function-boundary-type-conversion=identity-layout-map",
+        bufferize,
         "-buffer-deallocation-pipeline",
         "-convert-bufferization-to-memref",
         "-convert-linalg-to-loops",
