@@ -17,7 +17,6 @@ func.func @main() -> (tensor<f32>, tensor<3xf32>, tensor<3xf32>) {
   %cst = arith.constant dense<[0.5, -1.0, 2.0]> : tensor<3xf32>
   %cst_1 = arith.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
   %cst_2 = arith.constant 0.0 : f32
-  %cst_3 = arith.constant 1.0 : f32
   %0 = arith.mulf %cst, %cst_1 : tensor<3xf32>
   %1 = arith.mulf %cst_1, %cst_1 : tensor<3xf32>
   %2 = arith.addf %0, %1 : tensor<3xf32>
@@ -29,22 +28,8 @@ func.func @main() -> (tensor<f32>, tensor<3xf32>, tensor<3xf32>) {
     linalg.yield %8 : f32
   } -> tensor<f32>
   %9 = tensor.extract %5[] : tensor<f32>
-  %11 = tensor.empty() : tensor<1xf32>
-  %10 = linalg.fill ins(%cst_3 : f32) outs(%11 : tensor<1xf32>) -> tensor<1xf32>
-  %12 = tensor.empty() : tensor<3xf32>
-  %d_x = linalg.generic {indexing_maps = [affine_map<(d0) -> (0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%10, %cst_1 : tensor<1xf32>, tensor<3xf32>) outs(%12 : tensor<3xf32>) {
-  ^bb0(%13: f32, %14: f32, %15: f32):
-    %16 = arith.mulf %13, %14 : f32
-    linalg.yield %16 : f32
-  } -> tensor<3xf32>
-  %d_x_1 = arith.addf %d_x, %d_x : tensor<3xf32>
-  %18 = tensor.empty() : tensor<3xf32>
-  %17 = linalg.generic {indexing_maps = [affine_map<(d0) -> (0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%10, %cst : tensor<1xf32>, tensor<3xf32>) outs(%18 : tensor<3xf32>) {
-  ^bb0(%19: f32, %20: f32, %21: f32):
-    %22 = arith.mulf %19, %20 : f32
-    linalg.yield %22 : f32
-  } -> tensor<3xf32>
-  %d_x_2 = arith.addf %d_x_1, %17 : tensor<3xf32>
-  %23 = tensor.from_elements %9 : tensor<f32>
-  return %23, %d_x, %d_x_2 : tensor<f32>, tensor<3xf32>, tensor<3xf32>
+  %d_x = arith.addf %cst_1, %cst_1 : tensor<3xf32>
+  %d_x_1 = arith.addf %d_x, %cst : tensor<3xf32>
+  %10 = tensor.from_elements %9 : tensor<f32>
+  return %10, %cst_1, %d_x_1 : tensor<f32>, tensor<3xf32>, tensor<3xf32>
 }
