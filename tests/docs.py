@@ -30,8 +30,8 @@ from examples import comment, differs
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ERRORS = "docs/errors.md"
-# Codes that no program and no command can be made to give.
-WITHOUT_EXAMPLE = {"K0703", "K0901"}
+# An internal error is not for a program to give.
+WITHOUT_EXAMPLE = {"K0901"}
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
 
 

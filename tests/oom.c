@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "interp/engine.h"
+#include "interp/gradcheck.h"
 #include "interp/mlir.h"
 #include "kernels/kernel.h"
 #include "runtime/threads.h"
@@ -123,6 +124,12 @@ static const program_text to_mlir = {
     " handle g(x, [a, a, a], 3) with reverseMode)\n",
 };
 
+/* Checked against differences; one of its parameters stands at a kink. */
+static const program_text to_check = {
+    "gradcheck",
+    "fn f(x: tensor<F64, [2]>, y: F64) -> tensor<F64, [2]> { if (y > 0.0) { tanh(x) * y } else { x * abs(y) } }\n",
+};
+
 enum { MOST = 20000 };          /* allocations of one program, far more than any makes */
 
 static bool emit(engine *e) {
@@ -131,6 +138,20 @@ static bool emit(engine *e) {
     text_init(&module, e->c);
     bool ok = mlir_emit(e, (mlir_options){0}, &module, &exports);
     text_close(&module);
+    return ok;
+}
+
+static bool check(engine *e) {
+    const fn_decl *fn = program_find(&e->program, "f");
+    tensor *x = tensor_new(e->c, DT_F64, 1, (int64_t[]){2});
+    if (x == NULL) return false;
+    ((double *)x->data)[0] = 0.5;
+    ((double *)x->data)[1] = -1.0;
+    value args[] = {value_tensor(x), value_f64(0.0)};
+    gradcheck g;
+    bool ok = gradcheck_run(e, fn, args, &(gradcheck_wish){.seed = 1}, &g);
+    gradcheck_close(e->c, &g);
+    tensor_release(e->c, x);
     return ok;
 }
 
@@ -147,6 +168,8 @@ static bool attempt(const program_text *p, uint64_t fail_at, bool *fault) {
     bool source_error = !ok && e.diags.errors > 0 && c.err.code == ERROR_NONE;
     if (p == &to_mlir)
         ok = ok && emit(&e);
+    else if (p == &to_check)
+        ok = ok && check(&e);
     else
         ok = ok && engine_run(&e, &r);
     bool starved = c.err.code == ERROR_K0506 || c.err.code == ERROR_K0507;
@@ -169,8 +192,9 @@ static bool attempt(const program_text *p, uint64_t fail_at, bool *fault) {
 
 int main(void) {
     int passed = 0, failed = 0;
-    for (size_t i = 0; i <= COUNT_OF(programs); i++) {
-        const program_text *p = i < COUNT_OF(programs) ? &programs[i] : &to_mlir;
+    const program_text *const others[] = {&to_mlir, &to_check};
+    for (size_t i = 0; i < COUNT_OF(programs) + COUNT_OF(others); i++) {
+        const program_text *p = i < COUNT_OF(programs) ? &programs[i] : others[i - COUNT_OF(programs)];
         bool fault = false;
         uint64_t n = 1;
         while (n < MOST && !fault && !attempt(p, n, &fault)) n++;

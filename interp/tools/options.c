@@ -367,6 +367,9 @@ static const char *const examples[VERB_COUNT] = {
     [VERB_grad] = "  kina-interp grad prog.kina --fn loss\n"
                   "  kina-interp grad prog.kina --fn loss --wrt w,b --mode grad\n"
                   "  kina-interp grad prog.kina --fn loss > grad.kina && kina-interp check grad.kina\n",
+    [VERB_gradcheck] = "  kina-interp gradcheck prog.kina\n"
+                       "  kina-interp gradcheck prog.kina --fn loss --arg w=@w.npy --full\n"
+                       "  kina-interp gradcheck prog.kina --seed 7 --format json\n",
     [VERB_certify] = "  kina-interp certify prog.kina\n"
                      "  kina-interp certify prog.kina --fn loss --random 100 --seed 7\n",
     [VERB_oracle] = "  kina-interp oracle prog.kina --so lib.so --fn f --arg x=@x.npy\n"

@@ -13,6 +13,7 @@
 #include "interp/tools/format.h"
 #include "interp/tools/certifier.h"
 #include "interp/tools/grad.h"
+#include "interp/tools/gradchecker.h"
 #include "interp/tools/oracle.h"
 #include "interp/tools/output.h"
 #include "interp/tools/session.h"
@@ -175,6 +176,7 @@ static bool do_job(job *j) {
     switch (j->o->verb) {
     case VERB_run: return run_program(j);
     case VERB_grad: return grad_print(j->o, &j->s.e, &j->out);
+    case VERB_gradcheck: return gradchecker_run(j->o, &j->s.e, &j->out, &j->differs);
     case VERB_certify: return certifier_run(j->o, &j->s.e, &j->out, &j->differs);
     case VERB_oracle: return run_oracle(j);
     case VERB_mlir: return compile_to_mlir(&j->s.e, j->o, &j->out);
