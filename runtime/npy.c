@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/npz.h"
+#include "runtime/storage.h"
 #include "runtime/text.h"
 
 enum {
@@ -22,7 +23,7 @@ enum {
 
 /* What the header says. */
 typedef struct npy_header {
-    char kind;    /* 'f', 'i', 'u', 'b' */
+    char kind;    /* 'f', 'i', 'u', 'b', or 'V' for BF16 */
     size_t bytes; /* of an element in the file */
     bool swapped; /* not in the host's byte order */
     bool fortran;
@@ -90,7 +91,7 @@ static bool scan_descr(scanner *in, npy_header *h) {
         length--;
     }
     static const char known[][3] = {"b1", "i1", "i2", "i4", "i8", "u1",
-                                    "u2", "u4", "u8", "f2", "f4", "f8"};
+                                    "u2", "u4", "u8", "f2", "f4", "f8", "V2"};
     if (length == 1 && descr[0] == '?') {
         descr = "b1";
         length = 2;
@@ -210,6 +211,7 @@ static dtype exact_dtype(const npy_header *h) {
     switch (h->kind) {
     case 'b': return DT_Bool;
     case 'f': return h->bytes == 8 ? DT_F64 : DT_F32;
+    case 'V': return DT_F32;
     case 'i': return h->bytes == 8 ? DT_I64 : DT_I32;
     default: return h->bytes == 8 ? DTYPE_COUNT : h->bytes == 4 ? DT_I64 : DT_I32;
     }
@@ -234,19 +236,6 @@ static bool choose_dtype(npz_source *s, const npy_header *h, int want, dtype *ou
     return false;
 }
 
-/* IEEE half precision to single, exactly. */
-static float half_to_float(uint32_t half) {
-    uint32_t sign = (half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3FF;
-    if (exponent == 0) {
-        float size = (float)fraction * 0x1p-24f;
-        return sign != 0 ? -size : size;
-    }
-    uint32_t bits = sign | fraction << 13 | (exponent == 31 ? 255u : exponent + 112) << 23;
-    float out;
-    memcpy(&out, &bits, sizeof out);
-    return out;
-}
-
 /* Bytes of one element in the host's value order, widened to 64 bits without sign. */
 static uint64_t gather_bits(const npy_header *h, const uint8_t *p) {
     bool big = h->swapped != (bool)HOST_BIG;
@@ -255,6 +244,13 @@ static uint64_t gather_bits(const npy_header *h, const uint8_t *p) {
         bits = bits << 8 | p[big ? i : h->bytes - 1 - i];
     }
     return bits;
+}
+
+/* The low bytes of `bits` as a number of the host, of 2, 4 or 8 bytes. */
+static void put_bits(void *out, size_t bytes, uint64_t bits) {
+    uint16_t two = (uint16_t)bits;
+    uint32_t four = (uint32_t)bits;
+    memcpy(out, bytes == 2 ? (void *)&two : bytes == 4 ? (void *)&four : (void *)&bits, bytes);
 }
 
 static int64_t to_integer(const npy_header *h, uint64_t bits) {
@@ -267,31 +263,24 @@ static int64_t to_integer(const npy_header *h, uint64_t bits) {
     }
 }
 
+/* The floating type of the file's elements. NumPy knows no BF16: extensions of it write two bytes of no
+ * type that it has. */
+static storage floating_storage(const npy_header *h) {
+    if (h->kind == 'V') return STORAGE_BF16;
+    return h->bytes == 2 ? STORAGE_F16 : (storage)exact_dtype(h);
+}
+
 /* One element into memory of dtype t, which is known to hold it exactly. */
 static void convert(const npy_header *h, const uint8_t *p, dtype t, void *out) {
     uint64_t bits = gather_bits(h, p);
-    uint32_t low = (uint32_t)bits;
-    float single;
-    double wide;
     if (t == DT_Bool) {
         *(bool *)out = bits != 0;
     } else if (t == DT_I32) {
         *(int32_t *)out = (int32_t)to_integer(h, bits);
     } else if (t == DT_I64) {
         *(int64_t *)out = to_integer(h, bits);
-    } else if (h->bytes == 8) {
-        memcpy(out, &bits, sizeof bits);
-    } else if (t == DT_F32 && h->bytes == 4) {
-        memcpy(out, &low, sizeof low); /* bit by bit, so that every NaN stays as it is */
     } else {
-        memcpy(&single, &low, sizeof single);
-        if (h->bytes == 2) single = half_to_float(low);
-        wide = (double)single;
-        if (t == DT_F32) {
-            memcpy(out, &single, sizeof single);
-        } else {
-            memcpy(out, &wide, sizeof wide);
-        }
+        put_bits(out, dtype_size(t), storage_convert(bits, floating_storage(h), (storage)t));
     }
 }
 
@@ -434,13 +423,15 @@ static bool put(sink *out, const void *bytes, size_t count) {
 
 /* The header as NumPy writes it in format 1.0: padded to a multiple of 64 bytes, with spaces in
  * reserve so that the first size could grow to 21 digits in place. */
-static bool put_header(sink *out, dtype type, int rank, const int64_t *dims) {
-    static const char *const descr[DTYPE_COUNT] = {
+static bool put_header(sink *out, storage type, int rank, const int64_t *dims) {
+    static const char *const descr[STORAGE_COUNT] = {
         [DT_F32] = HOST_BIG ? ">f4" : "<f4",
         [DT_F64] = HOST_BIG ? ">f8" : "<f8",
         [DT_I32] = HOST_BIG ? ">i4" : "<i4",
         [DT_I64] = HOST_BIG ? ">i8" : "<i8",
         [DT_Bool] = "|b1",
+        [STORAGE_F16] = HOST_BIG ? ">f2" : "<f2",
+        [STORAGE_BF16] = HOST_BIG ? ">V2" : "<V2",
     };
     char line[512];
     int n = snprintf(line, sizeof line, "{'descr': '%s', 'fortran_order': False, 'shape': (",
@@ -466,29 +457,44 @@ static bool put_header(sink *out, dtype type, int rank, const int64_t *dims) {
     return put(out, "\n", 1);
 }
 
-static bool put_elements(sink *out, const tensor *t) {
-    size_t element = dtype_size((dtype)t->dtype);
-    if (t->contiguous) return put(out, t->data, (size_t)t->size * element);
+/* One element of dtype `from`, stored as `as`. */
+static bool put_element(sink *out, const void *p, dtype from, storage as) {
+    if ((storage)from == as) return put(out, p, dtype_size(from));
+    uint64_t wide = 0;
+    uint32_t single = 0;
+    if (from == DT_F64) memcpy(&wide, p, sizeof wide);
+    if (from == DT_F32) memcpy(&single, p, sizeof single);
+    uint8_t stored[8];
+    put_bits(stored, storage_size(as), storage_convert(wide | single, (storage)from, as));
+    return put(out, stored, storage_size(as));
+}
+
+static bool put_elements(sink *out, const tensor *t, storage as) {
+    dtype from = (dtype)t->dtype;
+    size_t element = dtype_size(from);
+    if (t->contiguous && (storage)from == as) return put(out, t->data, (size_t)t->size * element);
     walk w = {.rank = t->rank};
     memcpy(w.dims, t->dims, sizeof w.dims);
     memcpy(w.strides, t->strides, sizeof w.strides);
     for (int64_t left = t->size; left > 0; left--) {
-        if (!put(out, (const char *)t->data + w.offset * (int64_t)element, element)) return false;
+        const char *at = (const char *)t->data + w.offset * (int64_t)element;
+        if (!put_element(out, at, from, as)) return false;
         advance(&w);
     }
     return true;
 }
 
-static bool put_value(sink *out, const value *v) {
-    if (!put_header(out, (dtype)v->dtype, value_rank(v), value_dims(v))) return false;
-    bool ok = v->kind == VALUE_TENSOR ? put_elements(out, v->as.t)
-                                      : put(out, &v->as, dtype_size((dtype)v->dtype));
+static bool put_value(sink *out, const value *v, storage as) {
+    if (!put_header(out, as, value_rank(v), value_dims(v))) return false;
+    bool ok = v->kind == VALUE_TENSOR ? put_elements(out, v->as.t, as)
+                                      : put_element(out, &v->as, (dtype)v->dtype, as);
     return ok && flush(out);
 }
 
 /* Writes everything to an open file and closes it. Some systems report a full disk only when
  * closing. */
-static bool write_and_close(context *c, const char *path, int file, const value *v, span where) {
+static bool write_and_close(context *c, const char *path, int file, const value *v, storage as,
+                            span where) {
     sink *out = take(c, sizeof *out);
     bool ok = out != NULL;
     if (ok) {
@@ -497,7 +503,7 @@ static bool write_and_close(context *c, const char *path, int file, const value 
         out->where = where;
         out->file = file;
         out->used = 0;
-        ok = put_value(out, v);
+        ok = put_value(out, v, as);
     }
     give_back(c, out, sizeof *out);
     if (close(file) != 0 && ok) ok = unwritable_by_system(c, path, where);
@@ -519,13 +525,13 @@ static int open_temporary(text *name, const char *path) {
     return -1;
 }
 
-static bool replace(context *c, const char *path, const value *v, span where) {
+static bool replace(context *c, const char *path, const value *v, storage as, span where) {
     text name;
     text_init(&name, c);
     int file = open_temporary(&name, path);
     bool ok = false;
     if (file >= 0) {
-        ok = write_and_close(c, path, file, v, where);
+        ok = write_and_close(c, path, file, v, as, where);
         if (ok && rename(name.data, path) != 0) ok = unwritable_by_system(c, path, where);
         if (!ok) unlink(name.data);
     } else if (!name.failed) {
@@ -535,10 +541,11 @@ static bool replace(context *c, const char *path, const value *v, span where) {
     return ok;
 }
 
-bool npy_save(context *c, const char *path, const value *v, span where) {
+bool npy_save(context *c, const char *path, const value *v, int as, span where) {
     if (v->kind != VALUE_NUMBER && v->kind != VALUE_TENSOR) {
         return unwritable(c, path, where, "only numbers and tensors can be saved");
     }
+    storage stored = as >= 0 ? (storage)as : (storage)v->dtype;
     struct stat about;
     bool exists = stat(path, &about) == 0;
     if (exists && S_ISDIR(about.st_mode)) return unwritable(c, path, where, "it is a directory");
@@ -546,10 +553,10 @@ bool npy_save(context *c, const char *path, const value *v, span where) {
         /* A device or pipe is written to, and must not be replaced by a file. */
         int file = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         if (file < 0) return unwritable_by_system(c, path, where);
-        return write_and_close(c, path, file, v, where);
+        return write_and_close(c, path, file, v, stored, where);
     }
     /* A link stays one: what it points to is replaced. */
     char real[PATH_MAX];
     const char *target = exists && realpath(path, real) != NULL ? real : path;
-    return replace(c, target, v, where);
+    return replace(c, target, v, stored, where);
 }

@@ -80,7 +80,7 @@ static const char *staged(saving *s, int i) {
 static bool write_files(saving *s, const results *r) {
     for (; s->written < r->count; s->written++) {
         const char *path = staged(s, s->written);
-        if (path == NULL || !npy_save(s->c, path, &r->items[s->written].v, (span){0, 0}))
+        if (path == NULL || !npy_save(s->c, path, &r->items[s->written].v, -1, (span){0, 0}))
             return false;
     }
     return true;

@@ -2,6 +2,7 @@
  * refused. */
 #include <check.h>
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "runtime/context.h"
 #include "runtime/npy.h"
+#include "runtime/storage.h"
 
 static const span nowhere = {0, 0};
 
@@ -61,6 +63,11 @@ static size_t read_bytes(void *out, size_t room) {
     return n;
 }
 
+static uint32_t next_random(uint32_t *state) {
+    *state = *state * 1664525 + 1013904223;
+    return *state >> 8;
+}
+
 /* A file of format `version` with this header text and these elements. Returns its size. */
 static size_t make_npy(uint8_t *out, int version, const char *header, const void *elements,
                        size_t bytes) {
@@ -108,7 +115,7 @@ START_TEST(what_is_written_reads_back) {
                 ((uint8_t *)t->data)[i] = type == DT_Bool ? i % 3 == 0 : (uint8_t)(i * 37 + 11);
             }
             value v = value_tensor(t);
-            ck_assert(npy_save(&c, path, &v, nowhere));
+            ck_assert(npy_save(&c, path, &v, -1, nowhere));
             value back = expect_load(path, -1, (dtype)type, ranks[k], shapes[k]);
             ck_assert_mem_eq(back.as.t->data, t->data, (size_t)t->size * element);
             value_release(&c, back);
@@ -116,7 +123,7 @@ START_TEST(what_is_written_reads_back) {
         }
     }
     value v = value_f64(0.1);
-    ck_assert(npy_save(&c, path, &v, nowhere));
+    ck_assert(npy_save(&c, path, &v, -1, nowhere));
     value back = expect_load(path, DT_F64, DT_F64, 0, NULL);
     ck_assert(back.kind == VALUE_NUMBER && back.as.f64 == 0.1);
     ck_assert_int_eq(count_files(), 1);
@@ -127,7 +134,7 @@ START_TEST(the_bytes_are_those_of_numpy) {
     tensor *t = tensor_new(&c, DT_I32, 2, (int64_t[]){2, 3});
     for (int i = 0; i < 6; i++) ((int32_t *)t->data)[i] = i;
     value v = value_tensor(t);
-    ck_assert(npy_save(&c, path, &v, nowhere));
+    ck_assert(npy_save(&c, path, &v, -1, nowhere));
     value_release(&c, v);
     uint8_t file[512];
     size_t n = read_bytes(file, sizeof file);
@@ -141,12 +148,139 @@ START_TEST(the_bytes_are_those_of_numpy) {
 }
 END_TEST
 
+/* The number that 16 bits stand for, by the formula of the type. */
+static double of_bits(uint32_t bits, int exponent_bits, int fraction_bits) {
+    int exponent = (int)(bits >> fraction_bits & ((1u << exponent_bits) - 1));
+    double fraction = (double)(bits & ((1u << fraction_bits) - 1)) / (double)(1 << fraction_bits);
+    int bias = (1 << (exponent_bits - 1)) - 1;
+    double size = exponent == 0               ? ldexp(fraction, 1 - bias)
+                  : exponent < 2 * bias + 1   ? ldexp(1 + fraction, exponent - bias)
+                  : fraction == 0             ? (double)INFINITY
+                                              : (double)NAN;
+    return (bits & 0x8000) != 0 ? -size : size;
+}
+
+/* The storage types of 16 bits, as they are in a file. */
+static const struct {
+    storage as;
+    const char *descr;
+    int exponent_bits, fraction_bits;
+} narrow[] = {{STORAGE_F16, "f2", 5, 10}, {STORAGE_BF16, "V2", 8, 7}};
+
+/* The elements of the file at `path`, one axis of 65536 in little-endian order, as they are stored. */
+static void expect_stored(const char *descr, const uint8_t *elements) {
+    static uint8_t file[128 + 131072 + 1];
+    char header[64];
+    int n = snprintf(header, sizeof header, "{'descr': '<%s', 'fortran_order': False, 'shape': (65536,), }",
+                     descr);
+    ck_assert_uint_eq(read_bytes(file, sizeof file), 128 + 131072);
+    ck_assert_mem_eq(file + 10, header, (size_t)n);
+    ck_assert_mem_eq(file + 128, elements, 131072);
+}
+
+START_TEST(every_pattern_of_16_bits_comes_back) {
+    static uint8_t elements[131072], file[256 + 131072];
+    for (size_t i = 0; i < 65536; i++) {
+        elements[2 * i] = (uint8_t)i;
+        elements[2 * i + 1] = (uint8_t)(i >> 8);
+    }
+    for (size_t k = 0; k < 2 * COUNT_OF(narrow); k++) {
+        dtype type = k % 2 == 0 ? DT_F32 : DT_F64;
+        char header[96];
+        snprintf(header, sizeof header, "{'descr': '<%s', 'fortran_order': False, 'shape': (65536,)}",
+                 narrow[k / 2].descr);
+        write_bytes(file, make_npy(file, 1, header, elements, sizeof elements));
+        value v = expect_load(path, (int)type, type, 1, (int64_t[]){65536});
+        for (uint32_t i = 0; i < 65536; i++) {
+            double expected = of_bits(i, narrow[k / 2].exponent_bits, narrow[k / 2].fraction_bits);
+            double x = type == DT_F32 ? (double)((float *)v.as.t->data)[i] : ((double *)v.as.t->data)[i];
+            ck_assert_msg(isnan(x) ? isnan(expected) : x == expected && signbit(x) == signbit(expected),
+                          "%s %#x: %a", narrow[k / 2].descr, i, x);
+        }
+        ck_assert(npy_save(&c, path, &v, (int)narrow[k / 2].as, nowhere));
+        value_release(&c, v);
+        expect_stored(narrow[k / 2].descr, elements);
+    }
+}
+END_TEST
+
+/* Between two neighbours among the finite numbers and the first beyond them: the middle goes to the even one, and
+ * what an F64 has less or more than the middle to the nearer one, also where an F32 would show no difference. */
+START_TEST(storing_rounds_to_nearest_even) {
+    for (size_t k = 0; k < COUNT_OF(narrow); k++) {
+        int exponent_bits = narrow[k].exponent_bits, fraction_bits = narrow[k].fraction_bits;
+        uint32_t infinity = ((1u << exponent_bits) - 1) << fraction_bits;
+        for (uint32_t i = 0; i < infinity; i++) {
+            double below = of_bits(i, exponent_bits, fraction_bits);
+            double step = i + 1 < infinity ? of_bits(i + 1, exponent_bits, fraction_bits) - below
+                                           : below - of_bits(i - 1, exponent_bits, fraction_bits);
+            double middle = below + step / 2;
+            const double numbers[] = {nextafter(middle, 0), middle, nextafter(middle, (double)INFINITY)};
+            const uint32_t expected[] = {i, i + (i & 1), i + 1};
+            for (size_t j = 0; j < COUNT_OF(numbers); j++) {
+                uint64_t bits;
+                memcpy(&bits, &numbers[j], sizeof bits);
+                uint64_t sign = (uint64_t)1 << 63;
+                ck_assert_uint_eq(storage_convert(bits, (storage)DT_F64, narrow[k].as), expected[j]);
+                ck_assert_uint_eq(storage_convert(bits | sign, (storage)DT_F64, narrow[k].as),
+                                  expected[j] | 0x8000);
+            }
+        }
+        const double huge = 1e300, tiny = 1e-300;
+        uint64_t bits;
+        memcpy(&bits, &huge, sizeof bits);
+        ck_assert_uint_eq(storage_convert(bits, (storage)DT_F64, narrow[k].as), infinity);
+        memcpy(&bits, &tiny, sizeof bits);
+        ck_assert_uint_eq(storage_convert(bits, (storage)DT_F64, narrow[k].as), 0);
+        /* The payload of a NaN that has nothing in its upper part. */
+        uint64_t nan = storage_convert(0x7FF0000000000001, (storage)DT_F64, narrow[k].as);
+        ck_assert_uint_eq(nan, infinity | 1u << (fraction_bits - 1));
+    }
+}
+END_TEST
+
+/* The machine's own conversions are the reference. */
+START_TEST(storing_as_f32_is_the_machines_rounding) {
+    uint32_t state = 7;
+    for (int i = 0; i < 200000; i++) {
+        uint64_t bits = (uint64_t)next_random(&state) << 40 ^ (uint64_t)next_random(&state) << 20 ^
+                        next_random(&state);
+        if (i % 2 == 0) bits = (bits & 0x800FFFFFFFFFFFFF) | (uint64_t)(1023 - 160 + i % 300) << 52;
+        double wide;
+        memcpy(&wide, &bits, sizeof wide);
+        if (isnan(wide)) continue;
+        float single = (float)wide;
+        uint32_t expected;
+        memcpy(&expected, &single, sizeof expected);
+        ck_assert_uint_eq(storage_convert(bits, (storage)DT_F64, (storage)DT_F32), expected);
+    }
+}
+END_TEST
+
+START_TEST(views_and_numbers_are_stored_narrow) {
+    tensor *t = tensor_new(&c, DT_F64, 2, (int64_t[]){2, 3});
+    for (int i = 0; i < 6; i++) ((double *)t->data)[i] = i + 0x1p-30;
+    value v = value_tensor(tensor_view(&c, t, 0, 2, (int64_t[]){3, 2}, (int64_t[]){1, 3}));
+    tensor_release(&c, t);
+    ck_assert(npy_save(&c, path, &v, STORAGE_BF16, nowhere));
+    value back = expect_load(path, DT_F64, DT_F64, 2, (int64_t[]){3, 2});
+    const double expected[] = {0x1p-30, 3, 1, 4, 2, 5};
+    for (int i = 0; i < 6; i++) ck_assert(((double *)back.as.t->data)[i] == expected[i]);
+    value_release(&c, back);
+    value_release(&c, v);
+    v = value_f32(-1.5F);
+    ck_assert(npy_save(&c, path, &v, STORAGE_F16, nowhere));
+    back = expect_load(path, -1, DT_F32, 0, NULL);
+    ck_assert(value_as_double(&back) == -1.5);
+}
+END_TEST
+
 START_TEST(views_are_written_in_row_major_order) {
     tensor *t = tensor_new(&c, DT_I64, 2, (int64_t[]){60, 50});
     for (int64_t i = 0; i < t->size; i++) ((int64_t *)t->data)[i] = i;
     value v = value_tensor(tensor_view(&c, t, 49, 2, (int64_t[]){50, 60}, (int64_t[]){-1, 50}));
     tensor_release(&c, t);
-    ck_assert(npy_save(&c, path, &v, nowhere));
+    ck_assert(npy_save(&c, path, &v, -1, nowhere));
     value_release(&c, v);
     value back = expect_load(path, DT_I64, DT_I64, 2, (int64_t[]){50, 60});
     for (int64_t i = 0; i < 50; i++) {
@@ -177,6 +311,8 @@ START_TEST(conversions_are_exact) {
         {">f2", "\x00\x01", 2, DT_F64, DT_F64, 0x1p-24},
         {"<f2", "\x00\x80", 2, DT_F32, DT_F32, -0.0},
         {"<f2", "\xff\x7b", 2, DT_F32, DT_F32, 65504},
+        {"|V2", "\xc0\x3f", 2, -1, DT_F32, 1.5},
+        {">V2", "\x3f\xc0", 2, DT_F64, DT_F64, 1.5},
         {"<f4", "\x00\x00\xc0\x3f", 4, DT_F64, DT_F64, 1.5},
         {">f8", "\x3f\xf8\0\0\0\0\0\0", 8, DT_F64, DT_F64, 1.5},
         {"|b1", "\x02", 1, -1, DT_Bool, 1},
@@ -195,7 +331,7 @@ START_TEST(conversions_are_exact) {
         int want;
     } refused[] = {{"<f8", DT_F32}, {"<i8", DT_I32}, {"<u4", DT_I32}, {"<i4", DT_F64},
                    {"<f4", DT_I64}, {"|b1", DT_I32}, {"<u8", -1},     {"|O", -1},
-                   {"<c8", -1},     {"<U3", -1}};
+                   {"<c8", -1},     {"<U3", -1},     {"<V2", DT_I32}, {"|V4", -1}};
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         char header[128];
         snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (1,)}",
@@ -283,11 +419,6 @@ START_TEST(lying_headers_are_refused) {
     expect_error("/dev/null", -1, ERROR_K0601, "regular");
 }
 END_TEST
-
-static uint32_t next_random(uint32_t *state) {
-    *state = *state * 1664525 + 1013904223;
-    return *state >> 8;
-}
 
 /* Loads a file in which bytes were changed or lost. Whatever comes out, nothing may leak or
  * overrun. */
@@ -493,7 +624,7 @@ START_TEST(every_failing_allocation_is_survived) {
         c.mem.fail_at = c.mem.requests + n;
         done = npy_load(&c, name, -1, nowhere, &v);
         if (!done) ck_assert_int_eq(c.err.code, ERROR_K0507);
-        if (done) done = npy_save(&c, path, &v, nowhere);
+        if (done) done = npy_save(&c, path, &v, -1, nowhere);
         value_release(&c, v);
         ck_assert_uint_eq(c.mem.live, 0);
         ck_assert_int_eq(count_files(), done ? 2 : 1);
@@ -508,21 +639,21 @@ START_TEST(a_failed_save_leaves_the_file_whole) {
     value v = value_f32(7);
     char name[400];
     snprintf(name, sizeof name, "%s/none/x.npy", directory);
-    ck_assert(!npy_save(&c, name, &v, nowhere));
+    ck_assert(!npy_save(&c, name, &v, -1, nowhere));
     ck_assert_int_eq(c.err.code, ERROR_K0602);
     error_clear(&c.err);
-    ck_assert(!npy_save(&c, directory, &v, nowhere));
+    ck_assert(!npy_save(&c, directory, &v, -1, nowhere));
     ck_assert_int_eq(c.err.code, ERROR_K0602);
     error_clear(&c.err);
     /* A device that is always full, and that must not be replaced by a file. */
     struct stat about;
     if (stat("/dev/full", &about) == 0 && S_ISCHR(about.st_mode)) {
-        ck_assert(!npy_save(&c, "/dev/full", &v, nowhere));
+        ck_assert(!npy_save(&c, "/dev/full", &v, -1, nowhere));
         ck_assert_int_eq(c.err.code, ERROR_K0602);
         error_clear(&c.err);
         ck_assert(stat("/dev/full", &about) == 0 && S_ISCHR(about.st_mode));
     }
-    ck_assert(npy_save(&c, path, &v, nowhere));
+    ck_assert(npy_save(&c, path, &v, -1, nowhere));
     /* A limit on file sizes stands in for a full disk. */
     struct rlimit before, small;
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -532,7 +663,7 @@ START_TEST(a_failed_save_leaves_the_file_whole) {
     value large = value_tensor(tensor_new(&c, DT_F64, 1, (int64_t[]){5000}));
     memset(large.as.t->data, 0, 40000);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
-    bool saved = npy_save(&c, path, &large, nowhere);
+    bool saved = npy_save(&c, path, &large, -1, nowhere);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, handler);
     ck_assert(!saved);
@@ -549,10 +680,10 @@ START_TEST(a_link_stays_a_link) {
     char link[320];
     snprintf(link, sizeof link, "%s/link.npy", directory);
     value v = value_i32(1);
-    ck_assert(npy_save(&c, path, &v, nowhere));
+    ck_assert(npy_save(&c, path, &v, -1, nowhere));
     ck_assert_int_eq(symlink("x.npy", link), 0);
     v = value_i32(2);
-    ck_assert(npy_save(&c, link, &v, nowhere));
+    ck_assert(npy_save(&c, link, &v, -1, nowhere));
     value back = expect_load(path, -1, DT_I32, 0, NULL);
     ck_assert_int_eq(back.as.i32, 2);
     struct stat about;
@@ -568,6 +699,10 @@ Suite *suite_npy(void) {
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, what_is_written_reads_back);
     tcase_add_test(t, the_bytes_are_those_of_numpy);
+    tcase_add_test(t, every_pattern_of_16_bits_comes_back);
+    tcase_add_test(t, storing_rounds_to_nearest_even);
+    tcase_add_test(t, storing_as_f32_is_the_machines_rounding);
+    tcase_add_test(t, views_and_numbers_are_stored_narrow);
     tcase_add_test(t, views_are_written_in_row_major_order);
     tcase_add_test(t, conversions_are_exact);
     tcase_add_test(t, fortran_order_is_turned);
