@@ -45,7 +45,7 @@ typedef enum node_kind {
     NODE_PRINT,                 /* strings[i], or where NULL the next of in */
     NODE_ASSERT,                /* in[0]; strings[0] the message */
     NODE_LOAD,                  /* strings[0] the path; one out */
-    NODE_SAVE,                  /* strings[0] the path; in[0] */
+    NODE_SAVE,                  /* strings[0] the path, [1] the type to store unless its own, or NULL; in[0] */
 } node_kind;
 
 /* A call that is not staged in place: of a function that calls itself, or that has a rule of its own. The

@@ -30,6 +30,7 @@
 #include "interp/ast.h"
 #include "interp/dims.h"
 #include "runtime/context.h"
+#include "runtime/storage.h"
 
 enum { NO_DTYPE = -1, NO_FN = -1 };
 
@@ -342,6 +343,8 @@ bool check_axes(checker *c, builtin_call *b, expr *e);
 /* ---- check_making.c ---- */
 bool check_sizes(checker *c, builtin_call *b, expr *list);
 bool check_size_alone(checker *c, builtin_call *b, expr *e);
+/* Whether e is a storage type's name, of which the program makes nothing else. */
+bool check_storage_word(checker *c, const expr *e, storage *out);
 const type *check_special(checker *c, builtin_call *b);
 
 /* ---- check_window.c ---- */

@@ -52,7 +52,7 @@ static param_role role_of(const builtin_param *p) {
         {"strong_zero", ROLE_STRONG}, {"f", ROLE_OWN},          {"wrt", ROLE_OWN},
         {"reps", ROLE_SIZES},   {"ids", ROLE_INDICES},    {"widths", ROLE_OWN},
         {"parts", ROLE_OWN},    {"starts", ROLE_OWN},     {"sizes", ROLE_OWN},
-        {"steps", ROLE_OWN},
+        {"steps", ROLE_OWN},    {"storage", ROLE_OWN},
     };
     if (p->name[0] == '(') return ROLE_PARTS;
     if (is_word(p, "k") && !p->optional) return ROLE_SIZE;
@@ -524,8 +524,9 @@ static void mark_callee(expr *callee, int builtin) {
 static void check_loose(checker *c, const expr *e) {
     for (int i = 0; i < e->u.call.count; i++) {
         expr *value = e->u.call.args[i].value;
-        bool dtype_word =
-            value->kind == EXPR_NAME && check_builtin_find(c, value->u.name.name) >= 0;
+        storage unused;
+        bool dtype_word = value->kind == EXPR_NAME && (check_builtin_find(c, value->u.name.name) >= 0 ||
+                                                       check_storage_word(c, value, &unused));
         if (value->kind != EXPR_STRING && value->kind != EXPR_LIST && !dtype_word &&
             value->type == NULL)
             check_expr(c, value, expect_one);

@@ -183,6 +183,33 @@ static const type *check_print(checker *c, const builtin_call *b) {
     return &check_unit_type;
 }
 
+bool check_storage_word(checker *c, const expr *e, storage *out) {
+    return e->kind == EXPR_NAME && check_lookup(c, e->u.name.name) == NULL &&
+           storage_find(e->u.name.name, strlen(e->u.name.name), out);
+}
+
+/* The type to store, which is kept as the call's dtype: that of x unless said otherwise. */
+static const type *check_save(checker *c, const builtin_call *b) {
+    expr *e = b->use->args[2];
+    dtype held = (dtype)b->operands[0]->type->tensor.dtype;
+    storage t = (storage)held;
+    if (e != NULL && !check_storage_word(c, e, &t)) {
+        if (e->kind == EXPR_NAME || check_expr(c, e, expect_one)->kind != TYPE_ERROR) {
+            diag *d = diag_error(c->d, ERROR_K0214, e->at, "a type to store is asked for here");
+            diag_add_help(c->d, d, "F16 or BF16, and F32 for an F64");
+        }
+        return &check_error_type;
+    }
+    if (e != NULL) e->type = &check_unit_type;
+    b->use->attrs.dtype = (uint8_t)t;
+    if (storage_fits(held, t)) return &check_unit_type;
+    diag *d = diag_error(c->d, ERROR_K0202, e->at, "`save` does not store %s as %s", dtype_name(held),
+                         storage_name(t));
+    diag_add_label(c->d, d, b->operands[0]->at, "`%s`", check_show(c, b->operands[0]->type));
+    diag_add_help(c->d, d, "convert it first: `%s(...)`", t < STORAGE_F16 ? storage_name(t) : "F32");
+    return &check_error_type;
+}
+
 static const type *check_load(checker *c, const builtin_call *b) {
     const type *wanted = b->x.type;
     if (wanted != NULL && wanted->kind == TYPE_TENSOR) {
@@ -237,8 +264,8 @@ const type *check_special(checker *c, builtin_call *b) {
     case BUILTIN_shape: return check_shape(c, b);
     case BUILTIN_dim: return check_dim(c, b);
     case BUILTIN_rank: return check_scalar(DT_I64);
-    case BUILTIN_drop:
-    case BUILTIN_save: return &check_unit_type;
+    case BUILTIN_drop: return &check_unit_type;
+    case BUILTIN_save: return check_save(c, b);
     case BUILTIN_assert: return check_assert(c, b);
     case BUILTIN_print: return check_print(c, b);
     case BUILTIN_load: return check_load(c, b);

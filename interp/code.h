@@ -100,7 +100,7 @@ typedef struct shape_check {
 struct code {
     uint8_t kind;
     bool last;                  /* SLOT: the value is moved out */
-    uint8_t dtype;              /* DIM, LOAD */
+    uint8_t dtype;              /* DIM, LOAD; SAVE: the storage type */
     uint8_t rank;               /* LOAD */
     span where;
     union {

@@ -91,7 +91,7 @@ static bool eval_save(evaluator *ev, value *frame, const code *n) {
     value v;
     if (!eval_files_allowed(ev, n->where, "save")) return false;
     if (!eval(ev, frame, n->u.file.value, &v)) return false;
-    bool ok = npy_save(ev->c, n->u.file.path, &v, -1, n->where);
+    bool ok = npy_save(ev->c, n->u.file.path, &v, n->dtype, n->where);
     value_release(ev->c, v);
     return ok;
 }

@@ -370,6 +370,7 @@ static code *lower_file(fn_scope *s, const expr *e, code_kind kind, code *stored
     if (n == NULL) return NULL;
     n->u.file.path = use->args[0]->u.string.bytes;
     n->u.file.value = stored;
+    n->dtype = use->attrs.dtype;
     if (kind == CODE_LOAD) {
         n->dtype = e->type->tensor.dtype;
         n->rank = e->type->tensor.rank;

@@ -1,6 +1,8 @@
 /* What a program does besides computing, as nodes: print, assert, load, save, drop. */
 #include "interp/stage_internal.h"
 
+#include "runtime/storage.h"
+
 static node *effect(stager *s, node_kind kind, int n, const var *in, int m, int strings, span where) {
     node *made = graph_bad(s->g) ? NULL : node_new(s->g, s->r, kind, n, in, m);
     if (made == NULL) return NULL;
@@ -58,8 +60,11 @@ static staged stage_load(stager *s, const code *n) {
 
 static staged stage_save(stager *s, staged *frame, const code *n) {
     var v = stage_var(s, frame, n->u.file.value);
-    node *made = effect(s, NODE_SAVE, 1, &v, 0, 1, n->where);
-    if (made != NULL) made->strings[0] = n->u.file.path;
+    node *made = effect(s, NODE_SAVE, 1, &v, 0, 2, n->where);
+    if (made == NULL) return staged_unit();
+    made->strings[0] = n->u.file.path;
+    bool same = n->dtype == graph_at(s->g, v)->type.dtype;
+    made->strings[1] = same ? NULL : storage_name((storage)n->dtype);
     return staged_unit();
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "interp/writing.h"
+#include "runtime/storage.h"
 
 typedef struct name_read {
     expr *at;
@@ -152,7 +153,8 @@ static bool is_reserved(const char *name) {
     };
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(words[i], name) == 0) return true;
-    return check_builtin_named(name) >= 0;
+    storage unused;
+    return check_builtin_named(name) >= 0 || storage_find(name, strlen(name), &unused);
 }
 
 static name_use *place_of(const naming *n, const char *name) {

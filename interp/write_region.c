@@ -388,8 +388,10 @@ static void write_assert(writing *w, const node *n, lines *l) {
 }
 
 static void write_save(writing *w, const node *n, lines *l) {
-    expr *args[2] = {write_string(w, n->strings[0]), write_read_alone(w, n->in[0])};
-    statement(w, l, write_call_of(w, "save", 2, args));
+    const char *stored = n->strings[1];
+    expr *args[3] = {write_string(w, n->strings[0]), write_read_alone(w, n->in[0]),
+                     stored != NULL ? write_name(w, stored) : NULL};
+    statement(w, l, write_call_of(w, "save", stored != NULL ? 3 : 2, args));
 }
 
 /* ---- other nodes ---- */

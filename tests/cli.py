@@ -99,7 +99,7 @@ def read_npy(path):
     length = struct.unpack("<H", raw[8:10])[0]
     need((10 + length) % 64 == 0, "the data of a .npy file are not aligned to 64 bytes")
     header = eval(raw[10:10 + length].decode(), {"__builtins__": {}})
-    kind = {"<f8": "d", "<f4": "f", "<i4": "i", "<i8": "q", "|b1": "?"}[header["descr"]]
+    kind = {"<f8": "d", "<f4": "f", "<f2": "e", "<V2": "H", "<i4": "i", "<i8": "q", "|b1": "?"}[header["descr"]]
     count = (len(raw) - 10 - length) // struct.calcsize(kind)
     return header["shape"], list(struct.unpack(f"<{count}{kind}", raw[10 + length:]))
 
@@ -397,6 +397,20 @@ def test_save(k):
     need(read_npy(os.path.join(k.folder, "s.npy")) == ((2, 2), [1, 2, 3, 4]), "what save wrote")
     need(k.numbers("-e", 'let x: tensor<F32, [2, 2]> = load("s.npy"); x') == [[[1, 2], [3, 4]]], "save, then load")
     need(os.listdir(k.folder) == ["s.npy"], f"left behind: {os.listdir(k.folder)}")
+
+
+def test_save_narrow(k):
+    numbers = [0.1, -2.5, 65504.0, 1e-7, 0.0]
+    literal = f"tensor<F64, [5]>({numbers})"
+    half = list(struct.unpack("<5e", struct.pack("<5e", *numbers)))
+    k.ends(0, "-e", f'save("s.npy", {literal}, F16)')
+    need(read_npy(os.path.join(k.folder, "s.npy")) == ((5,), half), "what was saved as F16")
+    need(k.numbers("-e", 'let x: tensor<F64, [5]> = load("s.npy"); x') == [half], "F16, then load")
+    k.ends(0, "-e", f'save("s.npy", {literal}, storage=BF16)')
+    need(read_npy(os.path.join(k.folder, "s.npy")) == ((5,), [0x3DCD, 0xC020, 0x4780, 0x33D7, 0]), "what was saved as BF16")
+    k.ends(0, "-e", f'save("s.npy", {literal}, F32)')
+    single = list(struct.unpack("<5f", struct.pack("<5f", *numbers)))
+    need(read_npy(os.path.join(k.folder, "s.npy")) == ((5,), single), "what was saved as F32")
 
 
 def test_no_files(k):
