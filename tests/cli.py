@@ -411,6 +411,20 @@ def test_save_narrow(k):
     k.ends(0, "-e", f'save("s.npy", {literal}, F32)')
     single = list(struct.unpack("<5f", struct.pack("<5f", *numbers)))
     need(read_npy(os.path.join(k.folder, "s.npy")) == ((5,), single), "what was saved as F32")
+    # Written out, the argument stays, and no variable takes the word away from it.
+    program = k.file("p.kina", """fn f(F16: F32) -> F32 {
+  let BF16 = F16 * F16;
+  sin(BF16) * BF16 + cos(F16)
+}
+fn g(x: F32) -> F32 {
+  let y = f(x * 3.0);
+  save("s.npy", [y], F16);
+  y + f(y)
+}
+""")
+    written = k.ends(0, "grad", program, "--fn", "g").out
+    need(", F16);" in written, f"the type to store is not written out:\n{written}")
+    k.ends(0, "check", k.file("written.kina", written))
 
 
 def test_no_files(k):
