@@ -1,12 +1,15 @@
 /* What --stats tells of checkpointed loops, and the least that so much memory allows. */
 #include "ad/checkpoint_state.h"
 
+uint64_t checkpoint_amount(const policy *p) {
+    return p->kind == POLICY_EVERY   ? p->every
+           : p->kind == POLICY_SLOTS ? p->slots
+           : p->kind == POLICY_BYTES ? p->bytes
+                                     : 0;
+}
+
 static loop_report *report_of(context *c, const policy *p, span where) {
-    uint64_t amount = p->kind == POLICY_EVERY   ? p->every
-                      : p->kind == POLICY_SLOTS ? p->slots
-                      : p->kind == POLICY_BYTES ? p->bytes
-                                                : 0;
-    return context_loop(c, where, (uint8_t)p->kind, amount);
+    return context_loop(c, where, (uint8_t)p->kind, checkpoint_amount(p));
 }
 
 bool checkpoint_kept_whole(context *c, const policy *p, span where) {

@@ -111,6 +111,8 @@ bool checkpoint_advance_one(context *c, checkpointed *l, uint64_t i) MUST_CHECK;
 /* Forward: keeps the hashes of the state that iteration i starts from. Backward: compares it (K0901). */
 bool checkpoint_hash_keep(context *c, checkpointed *l, uint64_t i) MUST_CHECK;
 bool checkpoint_hash_hold(context *c, checkpointed *l, uint64_t i) MUST_CHECK;
+/* A policy's k, slots or bytes; 0 where it has none. */
+uint64_t checkpoint_amount(const policy *p);
 bool checkpoint_report(context *c, const checkpointed *l) MUST_CHECK;
 int64_t checkpoint_type_bytes(const op_type *t);
 size_t checkpoint_carried_bytes(const checkpointed *l);

@@ -1,6 +1,25 @@
 /* The backward half of a checkpointed loop: pieces of it are run again and swept, the last iterations first. */
 #include "ad/checkpoint_state.h"
 #include "ad/sweep.h"
+#include "ad/tape_view.h"
+
+/* ---- telling ---- */
+
+/* Only of the outermost handler's sweep, whose tape was shown. */
+static bool tell(const sweep *s, const replay_step *step) {
+    const tape_observer *o = s->c->tape_observer;
+    return o == NULL || s->t->depth > 1 || o->replayed(o->self, step);
+}
+
+static bool tell_order(const sweep *s, const checkpointed *l, const backward_order *order) {
+    return tell(s, &(replay_step){
+        .kind = order->kind == BACKWARD_TAPE ? REPLAY_TAPE : REPLAY_ADVANCE,
+        .keeps = order->kind == BACKWARD_ADVANCE && order->keep,
+        .from = order->from,
+        .to = order->to,
+        .where = l->where,
+    });
+}
 
 /* ---- running again ---- */
 
@@ -73,6 +92,8 @@ static bool run_again(sweep *s, checkpointed *l, const backward_order *order) {
 /* The newest taped run takes the carries' adjoints in behind it and gives those before it. */
 static bool sweep_taped(sweep *s, checkpointed *l, const record *r) {
     checkpoint_taped *run = &l->taped[l->tapes - 1];
+    replay_step step = {.kind = REPLAY_SWEEP, .from = run->start, .to = run->end, .where = l->where};
+    if (!tell(s, &step)) return false;
     if (!sweep_extend(s, tape_top(s->t))) return false;
     for (int j = 0; j < l->floats; j++) {
         value *slot = sweep_adjoint(s, run->to[j]);
@@ -106,7 +127,8 @@ static bool sweep_iterations(sweep *s, checkpointed *l, const record *r) {
         }
         backward_order order;
         if (!schedule_backward(&l->schedule, left, &order)) return false;
-        if (!checkpoint_drop_unwanted(s->c, l) || !run_again(s, l, &order)) return false;
+        bool ok = checkpoint_drop_unwanted(s->c, l) && tell_order(s, l, &order) && run_again(s, l, &order);
+        if (!ok) return false;
     }
     return true;
 }
@@ -134,12 +156,15 @@ bool checkpoint_sweep(sweep *s, const record *r) {
     checkpointed **owner = pile_at(&s->t->loops, r->u.region.tag);
     checkpointed *l = *owner;
     uint32_t first = l->first;
-    if (!take_adjoints(s, l, r)) return false;
+    replay_step step = {.kind = REPLAY_BEGIN, .first = first, .record = s->at, .to = l->trips, .where = l->where};
+    if (!tell(s, &step) || !take_adjoints(s, l, r)) return false;
     *owner = NULL;
     uint32_t results = l->tapes > 0 ? l->taped[l->tapes - 1].last : first;
     sweep_cut(s, results);
     l->base = l->floor = tape_top(s->t);
     bool ok = sweep_iterations(s, l, r) && give_adjoints(s, l) && checkpoint_report(s->c, l);
+    step.kind = REPLAY_END;
+    ok = ok && tell(s, &step);
     checkpoint_close(s->c, l);
     s->next = first;
     return ok;

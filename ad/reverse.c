@@ -5,6 +5,7 @@
 
 #include "ad/custom.h"
 #include "ad/sweep.h"
+#include "ad/tape_view.h"
 
 /* Elementwise rules are cotangent * partial. Where no other handler sees the op, the partials of an op on
  * numbers are plain numbers already when it is recorded; storing them gives the sweep's bits. */
@@ -168,9 +169,17 @@ void reverse_stop(context *c, reverse_scope *s) {
     s->end = tape_top(c->tape);
 }
 
+static bool show(const context *c, const reverse_scope *s, const value *primal) {
+    if (c->tape_observer == NULL) return true;
+    bool depends = (tape_active(c->tape, primal->index) & s->bit) != 0;
+    tape_range range = {.first = s->mark, .body = s->body, .end = s->end, .primal = depends ? primal->index : 0};
+    return c->tape_observer->before_sweep(c->tape_observer->self, c->tape, &range);
+}
+
 bool reverse_sweep(context *c, reverse_scope *s, const value *primal, const value *seed, const value *parameter,
                    int count, span where, value *gradients) {
     bool outermost = c->tape->depth == 1;
+    if (outermost && !show(c, s, primal)) return false;
     int64_t start = outermost ? monotonic_nanoseconds() : 0;
     if (outermost) c->sweeping = true;
     bool ok = sweep_run(c, s, primal, seed, parameter, count, where, gradients);

@@ -369,8 +369,7 @@ bool tape_note_custom(tape *t, const custom_call *call, uint8_t handlers, value 
     return true;
 }
 
-/* How many values a record saved. */
-static uint32_t saved_count(const record *r) {
+uint32_t tape_saved_count(const record *r) {
     if (r->op >= OP_COUNT) return 0;
     if (r->op == OP_custom) return (uint32_t)r->n + 2;
     uint32_t count = 0;
@@ -385,7 +384,7 @@ void tape_unsave(tape *t, record *r) {
         checkpoint_close(t->c, *loop);
         *loop = NULL;
     }
-    uint32_t count = saved_count(r);
+    uint32_t count = tape_saved_count(r);
     for (uint32_t i = 0; i < count; i++) {
         if (pile_is_hollow(&t->saved, r->u.op.saved + i)) continue; /* unsaved before */
         value *v = tape_saved(t, r->u.op.saved + i);
@@ -406,7 +405,7 @@ static void lower(tape *t, pile *p, uint32_t count) {
 /* Takes the side stacks back to where they were before the newest record; a carry also for the hollow records that
  * were behind it. */
 static void pop_sides(tape *t, const record *r) {
-    if (saved_count(r) > 0 || r->op == OP_carry) lower(t, &t->saved, r->u.op.saved);
+    if (tape_saved_count(r) > 0 || r->op == OP_carry) lower(t, &t->saved, r->u.op.saved);
     if (r->op == OP_carry) {
         lower(t, &t->operands, r->u.op.in2);
     } else if (r->op == RECORD_BRANCH || r->op == RECORD_LOOP || r->op == RECORD_CHECKPOINT) {

@@ -99,6 +99,8 @@ static inline uint32_t tape_operand(const tape *t, uint32_t place) {
 static inline uint32_t tape_top(const tape *t) { return t->records.count; }
 static inline const op_type *tape_shape(const tape *t, const record *r) { return &t->shapes[r->shape]; }
 uint32_t record_operand(const tape *t, const record *r, int k);
+/* How many values a record saved. */
+uint32_t tape_saved_count(const record *r);
 
 /* The live reverse handlers that the value at this index is active for. */
 uint8_t tape_active(const tape *t, uint32_t index);

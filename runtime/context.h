@@ -75,6 +75,7 @@ struct context {
     void (*on_iteration)(void *self, context *c);   /* called where a loop's body is entered, replays included;
                                                        may look and must not change; NULL: nobody looks */
     void *observer;                         /* its self */
+    const struct tape_observer *tape_observer;      /* ad/tape_view.h; NULL: nobody looks at tapes */
     const char *stack_end;                  /* lowest address the C stack may reach; NULL: unchecked */
 };
 

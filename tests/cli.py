@@ -880,6 +880,100 @@ def test_host_locale(k):
 
 # ---- MLIR ----
 
+TAPED = """fn square(x: tensor<F64, [3]>) -> F64 { sum(x * x) }
+fn f(x: tensor<F64, [3]>, a: F64) -> F64 {
+    let s = square(x);
+    let y = if (s > 1.0) { x * a } else { x };
+    let r = while (i < 3) [r = y, i = 0] {
+        let q = while (j < 2) [q = r, j = 0] { (q * a, j + 1) };
+        (tanh(q), i + 1)
+    };
+    sum(r) + a * a
+}
+let x = tensor<F64, [3]>([1.0, 2.0, 3.0]);
+handle f(x, 0.5) with reverseMode
+"""
+
+
+def tape_of(k, *arguments):
+    return kina.read_json(k.ends(0, "tape", *arguments, "--format", "json").out)
+
+
+def test_tape(k):
+    program = k.file("p.kina", TAPED)
+    shown = tape_of(k, program)
+    records = shown["records"]
+    need([r["index"] for r in records] == list(range(1, 38)), "one record after the other")
+    need((shown["parameters"], shown["result"], shown["more_sweeps"]) == (2, 37, 0), "parameters and result")
+    inner = ["carry", "mul", "carry", "mul", "carry", "loop", "tanh", "carry"]
+    need([r.get("op", r["kind"]) for r in records] ==
+         ["input", "input", "identity", "mul", "sum", "mul", "identity", "branch", "carry"] + 3 * inner +
+         ["loop", "sum", "scalar", "scalar"], "kinds of records")
+    need([(r["trips"], r["line"]) for r in records if r["kind"] == "loop"] == 3 * [(2, 6)] + [(3, 5)], "trip counts")
+    call, product, branch = records[2], records[3], records[7]
+    need((call["operands"], call["line"], call["source"]) == ([1], 3, "square(x)"), "the call's parameter")
+    need((product["operands"], product["saves"], product["saved_bytes"]) == ([3, 3], ["in1", "in2"], 48), "x * x saves")
+    need((branch["tag"], branch["operands"]) == (0, [1, 2]), "the branch reads x and a")
+    need((records[15]["saves"], records[15]["saved_bytes"]) == (["out"], 24), "tanh saves its result")
+    need(records[35]["partials"] == [0.5, 0.5], "a * a is kept as its partials")
+    need(shown["order"] == [{"step": "records", "depth": 0, "first": 3, "last": 37}], "all of it in one go")
+    other = tape_of(k, program, "--fn", "f", "--arg", "x=[0.5,0.5,0.5]", "--arg", "a=2")["records"]
+    need([r["tag"] for r in other if r["kind"] == "branch"] == [1], "the other branch")
+
+
+def test_tape_of_checkpoints(k):
+    program = k.file("p.kina", """fn f(x: tensor<F64, [2]>, n: I32) -> F64 {
+    @checkpoint(k=3) let y = while (i < n) [y = x, i = 0] {
+        @checkpoint(k=1) let z = while (j < 2) [z = y, j = 0] { (sin(z), j + 1) };
+        (z * z, i + 1)
+    };
+    sum(y)
+}
+handle f([0.5, -1.0], 5) with reverseMode
+""")
+    shown = tape_of(k, program)
+    loop = [r for r in shown["records"] if r["kind"] == "checkpoint"][-1]
+    need((loop["policy"], loop["trips"], loop["states"], loop["taped_ahead"]) == ("k=3", 5, [0, 3], [3, 4]), f"{loop}")
+    inner = [("loop", 2), ("sweep", 1, 1), ("tape", 0, 0), ("sweep", 0, 0)]
+    outer = [("loop", 5), ("sweep", 3, 4), *inner, *inner, ("tape", 0, 2), ("sweep", 0, 2), *inner, *inner, *inner]
+    steps = [(m["step"], m["trips"]) if m["step"] == "loop" else (m["step"], m["first"], m["last"])
+             for m in shown["order"] if m["step"] != "records"]
+    need(steps == outer, f"the way back: {steps}")
+    need([m["depth"] for m in shown["order"] if m["step"] == "loop"] == [0] + 5 * [1], "loops in loops")
+    slots = tape_of(k, "-e", "fn f(x: F64, n: I32) -> F64 { let y = while (i < n) [y = x, i = 0] { (sin(y), i + 1) }; y } 1",
+                    "--fn", "f", "--arg", "x=0.5", "--arg", "n=20", "--checkpoint", "slots=3")
+    ahead = [m["last"] for m in slots["order"] if m["step"] == "sweep"]
+    need(ahead[0] == 19 and sorted(ahead, reverse=True) == ahead, "each sweep ends where the one before began")
+    swept = [i for m in slots["order"] if m["step"] == "sweep" for i in range(m["first"], m["last"] + 1)]
+    need(sorted(swept) == list(range(20)), "each iteration is swept once")
+    need(any(m["step"] == "advance" for m in slots["order"]), "few slots advance")
+    window = tape_of(k, "-e", "fn f(x: tensor<F64, [64]>, n: I32) -> F64 { let y = while (i * i < n) [y = x, i = 0] {"
+                     "(sin(exp(sin(y * y)) * cos(y)), i + 1) }; sum(y * y) } 1", "--fn", "f", "--arg",
+                     f"x={[0.5] * 64}", "--arg", "n=900", "--checkpoint", "memory=120KiB")
+    gone = window["records"][1]
+    begun = [r for r in window["records"] if r["kind"] == "checkpoint"][0]["taped_ahead"][0]
+    need((gone["kind"], gone["last"] - 1) == ("forgotten", 7 * begun) and begun > 0, "7 records an iteration are given up")
+
+
+def test_tape_as_text(k):
+    program = k.file("p.kina", TAPED)
+    lines = k.ends(0, "tape", program).out.splitlines()
+    need(max(map(len, lines)) <= 80, "80 columns")
+    need(re.search(r"^ +8  branch +%1 %2 +then +4: if ", "\n".join(lines), re.MULTILINE), "the branch's row")
+    need(lines[-1] == "  %37 to %3" and lines[-2] == "the way back:", "the way back")
+    call = [program, "--fn", "f", "--arg", "x=[1,2,3]", "--arg", "a=1"]
+    need(k.ends(0, "tape", *call).out.splitlines() != lines, "other arguments")
+    long = k.file("long.kina", "fn f(x: F64) -> F64 { let v = while (i < 50) [v = x, i = 0] { (v * 0.5, i + 1) }; v }\n"
+                               "print(1.0);\n(handle f(1.0) with reverseMode, handle f(2.0) with reverseMode)\n")
+    short, full = k.ends(0, "tape", long).out, k.ends(0, "tape", long, "--full").out
+    need("    …  63 records\n" in short and "…  6" not in full, "the middle is left out")
+    need(len(full.splitlines()) - len(short.splitlines()) == 62, "--full shows it")
+    need(short.endswith("\nlater sweeps that are not shown: 1\n"), "later handles are counted")
+    k.ends(1, "tape", "-e", "1.0", says=["nothing ran under reverseMode", "--fn NAME"])
+    k.ends(3, "tape", "-e", "fn f(x: I32) -> I32 { x } 1", "--fn", "f", "--arg", "x=1", says=["has no gradient"])
+    k.ends(2, "tape", program, "--stats", says=["tape takes no --stats"])
+
+
 def test_mlir(k):
     program = k.file("p.kina", "fn f(x: F32) -> F32 { x * x }\nf(3.0)\n")
     shown = k.ends(0, "mlir", program).out

@@ -372,6 +372,8 @@ static const char *const examples[VERB_COUNT] = {
                        "  kina-interp gradcheck prog.kina --seed 7 --format json\n",
     [VERB_certify] = "  kina-interp certify prog.kina\n"
                      "  kina-interp certify prog.kina --fn loss --random 100 --seed 7\n",
+    [VERB_tape] = "  kina-interp tape prog.kina\n"
+                  "  kina-interp tape prog.kina --fn loss --arg x=[1.0,2.0] --checkpoint k=4\n",
     [VERB_oracle] = "  kina-interp oracle prog.kina --so lib.so --fn f --arg x=@x.npy\n"
                     "  kina-interp oracle prog.kina --so lib.so --fn f --random 100 --ulp 2\n"
                     "  kina-interp oracle --manifest tests.json --format json\n",
