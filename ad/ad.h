@@ -8,7 +8,7 @@
  *   2. A call's parameters are fresh values (ad_parameter): contributions are summed inside the call and
  *      added once at its boundary.
  *   3. The results of an `if` and the carried values of a loop are fresh values too (ad_join, ad_carry).
- *      Before the backward part of an `if` or `while` that has a live result, every active value that it
+ *      Before the backward part of an `if` or `while` that has a live result or gives a tape, every active value that it
  *      reads or carries and whose adjoint is absent becomes +0.0, also for zero trips and for the branch
  *      not taken: whether an adjoint is present is a property of the text, never of a run.
  *   4. A matrix product added to a present adjoint is matmul_add; slices and gathers likewise add in place.
@@ -89,19 +89,20 @@ bool ad_parameter(context *c, span where, value *v) MUST_CHECK;
  * for `handlers` even when v is passive (the text alone decides). */
 bool ad_join(context *c, uint8_t handlers, span where, value *v) MUST_CHECK;
 bool ad_carry(context *c, uint8_t handlers, span where, value *v) MUST_CHECK;
-/* Behind the joins of an `if`: the joins, the tag, 0 for then and 1 for else, and every outer value that
+/* Behind the joins of an `if`: the joins, whether it gives tapes, the tag, 0 for then and 1 for else, and every outer value that
  * either branch reads. */
-bool ad_branch(context *c, const value *const *results, int result_count, uint32_t tag,
+bool ad_branch(context *c, const value *const *results, int result_count, bool tapes, uint32_t tag,
                const value *const *reads, int count, span where) MUST_CHECK;
 /* Behind a loop: the tape_top before its first carry was made, its last carries, the trip count, and every
  * outer value that the body reads. */
-bool ad_loop(context *c, uint32_t first, const value *const *results, int result_count, uint64_t trips,
+bool ad_loop(context *c, uint32_t first, const value *const *results, int result_count, bool tapes, uint64_t trips,
              const value *const *reads, int count, span where) MUST_CHECK;
 
-/* The forward handlers on the stack for which one of the values has a tangent. What an `if` or a loop reads or takes
+/* The forward handlers on the stack for which one of the values has a tangent; all of them where what is held in a
+ * tape may have one. What an `if` or a loop reads or takes
  * in decides by this whether its floating results and carries have tangents: a property of the text, as rule 3 has it
  * of adjoints. */
-uint32_t ad_tangents(const context *c, const value *const *values, int count);
+uint32_t ad_tangents(const context *c, const value *const *values, int count, bool held);
 /* v, a floating number or tensor, has a tangent for these handlers from now on: zeros where it has none. */
 bool ad_spread(context *c, uint32_t handlers, span where, value *v) MUST_CHECK;
 

@@ -10,10 +10,11 @@ static void *reversal_take_memory(reversal *v, size_t bytes) {
     return block;
 }
 
-/* True when one of the results has an adjoint: then the text has a backward part for it. */
+/* True when one of the results has an adjoint, or is a tape: then the text has a backward part for it. */
 static bool live(const reversal *v, const node *n) {
     for (int i = 0; i < n->m; i++) {
-        if (reversal_wants(v, n->out[i]) && v->adjoint[n->out[i]] != VAR_NONE) return true;
+        if (!reversal_wants(v, n->out[i])) continue;
+        if (graph_at(v->g, n->out[i])->tape != NULL || v->adjoint[n->out[i]] != VAR_NONE) return true;
     }
     return false;
 }

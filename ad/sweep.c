@@ -224,6 +224,7 @@ static bool sweep_custom(sweep *s, const record *r, const value *d) {
 }
 
 bool sweep_live(sweep *s, const record *r) {
+    if (r->saves != 0) return true;
     for (uint32_t i = 0; i < r->u.region.results; i++) {
         uint32_t index = tape_operand(s->t, r->u.region.place + i);
         if (sweep_wants(s, index) && sweep_adjoint(s, index)->kind != VALUE_NONE) return true;

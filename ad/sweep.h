@@ -31,7 +31,7 @@ bool sweep_wants(const sweep *s, uint32_t index);
 /* Rule 3 of ad.h: an absent adjoint of an active value becomes +0.0. */
 bool sweep_zero_if_absent(sweep *s, uint32_t index) MUST_CHECK;
 bool sweep_accumulate(sweep *s, uint32_t index, const value *v, bool spent) MUST_CHECK;
-/* True when one of the region's results has an adjoint: then the text has a backward part for it. */
+/* True when one of the region's results has an adjoint, or is a tape: then the text has a backward part for it. */
 bool sweep_live(sweep *s, const record *r);
 /* Rule 3 for all that a region reads, and for its results too. */
 bool sweep_zero_region(sweep *s, const record *r, bool results) MUST_CHECK;

@@ -31,7 +31,8 @@ typedef struct record {
     uint8_t op;                 /* op_id or one of the kinds above */
     uint8_t ones;               /* literal-one axes of the result, a fact of the text */
     uint8_t n;                  /* operands */
-    uint8_t saves;              /* NEED_ bits of what was saved, in the order IN0 IN1 IN2 OUT */
+    uint8_t saves;              /* NEED_ bits of what was saved, in the order IN0 IN1 IN2 OUT; BRANCH, LOOP: 1 where
+                                   it gives a tape */
     uint32_t shape : 24;        /* of the result: tape_shape */
     uint32_t handlers : 8;      /* the reverse handlers that the result is active for */
     uint32_t in[2];             /* operands' indices; n > 3: in[0] is their place among the operands;

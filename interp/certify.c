@@ -79,9 +79,11 @@ static bool print_derivative(certifying *y) {
 
 /* ---- what is compared ---- */
 
+enum { SHOWN_MOST = 64 };       /* elements of an argument that are all shown */
+
 static void show_value(certifying *y, const char *name, const value *v) {
     text_format(y->report, "  %s = ", name);
-    value_print(y->report, v, true);
+    value_print(y->report, v, value_size(v) <= SHOWN_MOST);
     text_add_char(y->report, '\n');
 }
 

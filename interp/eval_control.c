@@ -86,7 +86,10 @@ void value_list_add(value_list *list, const value *v) {
         for (int i = 0; i < f->count; i++) value_list_add(list, &f->captured[i]);
         return;
     }
-    if (v->kind == VALUE_TAPE) list->held |= stack_marked(v).handlers;
+    if (v->kind == VALUE_TAPE) {
+        list->held |= stack_marked(v).handlers;
+        list->indexed |= stack_marked(v).indexed;
+    }
     if (v->index == 0 || list->failed) return;
     if (list->count == list->capacity) {
         int wider = list->capacity ? 2 * list->capacity : 16;
@@ -105,6 +108,10 @@ void value_list_add(value_list *list, const value *v) {
 uint8_t value_list_active(const value_list *list) {
     if (!ad_recording(list->c)) return 0;
     return ad_active(list->c, list->item, list->count) | list->held;
+}
+
+static uint32_t value_list_tangents(const value_list *list) {
+    return ad_handling(list->c) ? ad_tangents(list->c, list->item, list->count, list->indexed) : 0;
 }
 
 void value_list_close(value_list *list) {
@@ -167,6 +174,15 @@ static void add_results(value_list *list, const value *v) {
     }
 }
 
+/* True when a tape is among them. */
+static bool any_tape(const value *v, int count) {
+    for (int i = 0; i < count; i++) {
+        if (v[i].kind == VALUE_TAPE) return true;
+        if (v[i].kind == VALUE_TUPLE && any_tape(v[i].as.tuple->item, v[i].as.tuple->count)) return true;
+    }
+    return false;
+}
+
 static value_list results_of(evaluator *ev, const value *v, int count) {
     value_list list = {.c = ev->c};
     for (int i = 0; i < count; i++) add_results(&list, &v[i]);
@@ -179,13 +195,13 @@ static bool note_branch(evaluator *ev, value *frame, const code *n, bool taken, 
     value_list reads = reads_of(ev, frame, &n->u.branch.reads);
     uint8_t handlers = reads.failed ? 0 : value_list_active(&reads);
     bool ok = !reads.failed;
-    uint32_t tangents = ok ? ad_tangents(ev->c, reads.item, reads.count) : 0;
+    uint32_t tangents = ok ? value_list_tangents(&reads) : 0;
     if (ok && tangents != 0) ok = all_boundaries(ev, BOUNDARY_TANGENT, tangents, n->where, out, count);
     if (ok && handlers != 0) {
         ok = all_boundaries(ev, BOUNDARY_JOIN, handlers, n->where, out, count);
         value_list joins = results_of(ev, out, ok ? count : 0);
         ok = ok && !joins.failed &&
-             ad_branch(ev->c, joins.item, joins.count, taken ? 0 : 1, reads.item, reads.count, n->where);
+             ad_branch(ev->c, joins.item, joins.count, any_tape(out, count), taken ? 0 : 1, reads.item, reads.count, n->where);
         value_list_close(&joins);
     }
     value_list_close(&reads);
@@ -298,8 +314,13 @@ static bool iterate_kept(looping *l) {
 static bool note_loop(looping *l) {
     const code *n = l->n;
     value_list last = {.c = l->ev->c};
-    for (int i = 0; i < n->u.loop.count; i++) add_results(&last, &l->frame[n->u.loop.carry[i]]);
-    bool ok = !last.failed && ad_loop(l->ev->c, l->first, last.item, last.count, l->trips, l->reads.item,
+    bool tapes = false;
+    for (int i = 0; i < n->u.loop.count; i++) {
+        const value *carried = &l->frame[n->u.loop.carry[i]];
+        add_results(&last, carried);
+        tapes |= any_tape(carried, 1);
+    }
+    bool ok = !last.failed && ad_loop(l->ev->c, l->first, last.item, last.count, tapes, l->trips, l->reads.item,
                                       l->reads.count, n->where);
     value_list_close(&last);
     return ok;
@@ -325,7 +346,7 @@ static bool loop_open(looping *l) {
         value_list inits = {.c = ev->c};
         for (int i = 0; i < n->u.loop.count; i++) value_list_add(&inits, &l->next[i]);
         l->handlers = value_list_active(&l->reads) | value_list_active(&inits);
-        l->tangents = ad_tangents(ev->c, l->reads.item, l->reads.count) | ad_tangents(ev->c, inits.item, inits.count);
+        l->tangents = value_list_tangents(&l->reads) | value_list_tangents(&inits);
         l->reads.failed |= inits.failed;
         value_list_close(&inits);
         l->first = tape_top(ev->c->tape);
