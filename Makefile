@@ -19,6 +19,7 @@ LIBS     := -lsleef -lz -lm -lpthread -ldl
 TOOL_LIBS := -lcjson
 PYTHON    = $(shell command -v /usr/bin/python3 || command -v python3)
 EXAMPLE  := examples/digits.kina
+PREFIX   := /usr/local
 drawn    := all,auto,slots=10,slots=5,slots=20,slots=40,memory=8MiB,memory=2MiB,memory=4MiB,memory=16MiB,memory=32MiB
 
 library  := $(patsubst %.c,$B/obj/%.o,$(wildcard runtime/*.c kernels/*.c ad/*.c interp/*.c))
@@ -26,12 +27,19 @@ tools    := $(patsubst %.c,$B/obj/%.o,$(wildcard interp/tools/*.c))
 units    := $(patsubst %.c,$B/obj/%.o,$(wildcard tests/unit/*.c) bench/exact.c)
 programs := $(patsubst tests/%.c,$B/tests/%,$(wildcard tests/*.c))
 bench    := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/*.c)) $(filter-out %/main.o,$(tools))
+commands := kina-interp kina-bench
+forms    := man bash zsh fish
+place_of_man  = share/man/man1/$1.1
+place_of_bash = share/bash-completion/completions/$1
+place_of_zsh  = share/zsh/site-functions/_$1
+place_of_fish = share/fish/vendor_completions.d/$1.fish
+installed = $(addprefix bin/,$(commands)) $(foreach c,$(commands),$(foreach form,$(forms),$(call place_of_$(form),$c)))
 folders  := runtime kernels ad interp interp/tools bench tests tests/unit
 sources   = $(wildcard $(addsuffix /*.c,$(folders)))
 headers   = $(wildcard $(addsuffix /*.h,$(folders)))
 build     = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all tests run test deps peers bench bench-plots lint format layers mutants clean help FORCE
+.PHONY: all tests run test deps peers install uninstall bench bench-plots lint format layers mutants clean help FORCE
 .DELETE_ON_ERROR:
 
 all: $B/kina-interp      ## build the interpreter, build/kina-interp (the default)
@@ -52,6 +60,14 @@ deps:                    ## install what building and testing need, from Debian'
 
 peers:                   ## install what only cross-checks need: PyTorch and MLIR
 	@sh tests/install.sh build test peers
+
+install: all $B/kina-bench ## put programs, manual pages and completions under PREFIX (/usr/local), within DESTDIR
+	install -d $(sort $(dir $(addprefix $(DESTDIR)$(PREFIX)/,$(installed))))
+	install -m 755 $(addprefix $B/,$(commands)) $(DESTDIR)$(PREFIX)/bin
+	$(foreach c,$(commands),$(foreach form,$(forms),$B/$c --generate $(form) >$(DESTDIR)$(PREFIX)/$(call place_of_$(form),$c) &&)) true
+
+uninstall:               ## remove what install puts there
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,$(installed))
 
 bench: $B/kina-bench     ## build the benchmarks, build/kina-bench (its --help lists them)
 

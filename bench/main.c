@@ -132,6 +132,11 @@ int main(int argc, char **argv) {
     } else if (o.text[GIVEN_help] != NULL) {
         bench_options_help(&o, stdout);
         code = bench_finish_output();
+    } else if (o.text[GIVEN_generate] != NULL) {
+        const char *form = o.text[GIVEN_generate];
+        code = bench_options_generate(form, stdout)
+                   ? bench_finish_output()
+                   : bench_fail(ERROR_K0801, "--generate takes man, bash, zsh or fish, not '%s'", form);
     } else {
         static int (*const verbs[BENCH_VERB_COUNT])(const bench_options *) = {
 #define VERB(id, word, summary) [BENCH_##id] = bench_##id,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "interp/tools/manual.h"
 #include "interp/tools/nearest.h"
 
 typedef enum option_kind { FLAG, WORD, EACH, LIST, COUNT } option_kind;
@@ -176,39 +177,37 @@ bool bench_options_parse(bench_options *o, int argc, char **argv, error *e) {
         bool option = argv[r.at][0] == '-' && argv[r.at][1] != '\0';
         if (!(option ? read_option(&r) : read_word(&r))) return false;
     }
-    return o->text[GIVEN_help] != NULL || check_together(o, e);
+    return o->text[GIVEN_help] != NULL || o->text[GIVEN_generate] != NULL || check_together(o, e);
 }
 
 /* ---- help ---- */
 
 static const char *const examples[BENCH_VERB_COUNT] = {
     [BENCH_checkpoint] =
-        "  kina-bench checkpoint                        the default loop at N = 100, 1000, 10000\n"
+        "  kina-bench checkpoint                 the default loop, N = 100, 1000, 10000\n"
         "  kina-bench checkpoint --n 1000 --policies all,auto,slots=20,memory=8MiB\n"
         "  kina-bench checkpoint --n 1000 --k sweep --plot spacing.svg\n"
         "  kina-bench checkpoint train.kina --fn loss --arg n=500 --arg w=@w.npy\n",
     [BENCH_ops] =
-        "  kina-bench ops                               nanoseconds an op, and a network\n"
+        "  kina-bench ops                        nanoseconds an op, and a network\n"
         "  kina-bench ops --runs 9 --json\n",
     [BENCH_accuracy] =
-        "  kina-bench accuracy                          units in the last place, at worst\n"
+        "  kina-bench accuracy                   units in the last place, at worst\n"
         "  kina-bench accuracy --samples 1000000 --json\n",
 };
 
-static void print_option(const option_info *info, FILE *to) {
-    enum { COLUMN = 26 };
-    int used = fprintf(to, "  %s%s%s", info->flag, info->value[0] != '\0' ? " " : "", info->value);
-    for (const char *line = info->help; *line != '\0';) {
-        size_t length = strcspn(line, "\n");
-        int pad = COLUMN - used;
-        if (pad < 2) {
-            fputc('\n', to);
-            pad = COLUMN;
-        }
-        fprintf(to, "%*s%.*s\n", pad, "", (int)length, line);
-        used = 0;
-        line += length + (line[length] == '\n');
-    }
+static const char exit_codes[] =
+    "0 done; 1 a program failed while running; 2 usage; 3 the source is\n"
+    "wrong; 4 refused (no gnuplot); 5 bits differ, or more than is promised; 6 a\n"
+    "file cannot be read or written; 70 an internal error; 130 interrupted.";
+
+static const manual_option manual_options[GIVEN_COUNT] = {
+#define OPTION(id, flag, kind, value, verbs, help) [GIVEN_##id] = {flag, "", value, help, verbs, false},
+#include "bench/options.def"
+};
+
+static const char *operands_of(bench_verb v) {
+    return v == BENCH_checkpoint ? "[PROGRAM]" : "";
 }
 
 void bench_options_help(const bench_options *o, FILE *to) {
@@ -219,17 +218,30 @@ void bench_options_help(const bench_options *o, FILE *to) {
     fputs("\nUsage:\n", to);
     for (int v = 0; v < BENCH_VERB_COUNT; v++) {
         if (!o->no_verb && v != (int)o->verb) continue;
-        fprintf(to, "  kina-bench %s [OPTION]...%s\n      %s\n", verb_table[v].word,
-                v == BENCH_checkpoint ? " [PROGRAM]" : "", verb_table[v].summary);
+        const char *operands = operands_of((bench_verb)v);
+        fprintf(to, "  kina-bench %s [OPTION]...%s%s\n      %s\n", verb_table[v].word, operands[0] != '\0' ? " " : "",
+                operands, verb_table[v].summary);
     }
     fputs("\nOptions:\n", to);
     for (int i = 0; i < GIVEN_COUNT; i++) {
         if (o->no_verb || (option_table[i].verbs >> o->verb & 1) != 0)
-            print_option(&option_table[i], to);
+            manual_print_option(&manual_options[i], 26, to);
     }
-    fputs("\nExit codes: 0 done; 1 a program failed while running; 2 usage; 3 the source is wrong; "
-          "4 refused\n(no gnuplot); 5 bits differ, or more than is promised; 6 a file cannot be "
-          "read or written; 70 an "
-          "internal error;\n130 interrupted.\n",
-          to);
+    fprintf(to, "\nExit codes: %s\n", exit_codes);
+}
+
+bool bench_options_generate(const char *form, FILE *to) {
+    manual_verb all[BENCH_VERB_COUNT];
+    for (int v = 0; v < BENCH_VERB_COUNT; v++)
+        all[v] = (manual_verb){verb_table[v].word, verb_table[v].summary, operands_of((bench_verb)v), examples[v]};
+    const manual m = {
+        .program = "kina-bench",
+        .about = "measure what checkpoint policies and ops of Kina cost",
+        .exit_codes = exit_codes,
+        .verb = all,
+        .verb_count = BENCH_VERB_COUNT,
+        .option = manual_options,
+        .option_count = GIVEN_COUNT,
+    };
+    return manual_write(&m, form, to);
 }

@@ -35,6 +35,8 @@ typedef struct bench_options {
 /* False with *e set (K0801). argv is reordered. */
 bool bench_options_parse(bench_options *o, int argc, char **argv, error *e) MUST_CHECK;
 void bench_options_help(const bench_options *o, FILE *to);
+/* The manual page, or a shell's completion. False where `form` is none of the words for them. */
+bool bench_options_generate(const char *form, FILE *to) MUST_CHECK;
 
 /* Reads "1,2,4": numbers from 1 to 10^12. False where it is no such list or too long. */
 bool bench_read_list(const char *words, long long out[BENCH_LIST], int *count) MUST_CHECK;

@@ -878,6 +878,111 @@ def test_host_locale(k):
     need("1.75" in run.out, f"numbers follow the host's locale: {run.out!r}")
 
 
+# ---- manual pages, completion, installation ----
+
+def words_of(table, verb=None):
+    """The flags in a help text."""
+    return set(re.findall(r"^  (--?[a-z][a-z-]*)", table, re.MULTILINE))
+
+
+def test_help_fits_terminals(k):
+    verbs = re.findall(r"^  kina-interp ([a-z]+) \[", k.run("--help").out, re.MULTILINE)
+    need(len(verbs) > 5, f"verbs of --help: {verbs}")
+    for words in ([], *([verb] for verb in verbs), ["explain"]):
+        shown = k.ends(0, *words, *(["--help"] if words != ["explain"] else [])).out
+        wide = [line for line in shown.splitlines() if len(line) > 80]
+        need(not wide, f"{words}: {wide}")
+
+
+def test_manual(k):
+    flags = words_of(k.run("--help").out)
+    need(len(flags) > 15, f"flags of --help: {flags}")
+    page = k.ends(0, "--generate", "man").out
+    shown = page.replace("\\-", "-")
+    for flag in flags:
+        need(f"\\fB{flag}\\fR" in shown, f"the manual page lacks {flag}")
+    if shutil.which("groff"):
+        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z"], input=page.encode(), stderr=subprocess.PIPE)
+        need(done.stderr == b"", f"groff says {done.stderr[:200]}")
+    k.ends(2, "--generate", "fishh", says=["--generate", "man|bash|zsh|fish", "did you mean fish?"])
+
+
+def test_bash_completion(k):
+    script = k.file("completion", k.ends(0, "--generate", "bash").out)
+
+    def completes(*words):
+        call = f'. {script}; COMP_WORDS=({" ".join(map(repr, words))}); COMP_CWORD={len(words) - 1}; _kina_interp; ' \
+               'printf "%s\\n" "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "--norc", "-c", call], cwd=k.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        need(done.stderr == b"", f"bash says {done.stderr[:200]}")
+        return set(done.stdout.decode().split())
+
+    k.file("prog.kina", "1\n")
+    need(completes("kina-interp", "ch") == {"check"}, "verbs")
+    need("prog.kina" in completes("kina-interp", "check", "pr"), "files")
+    need(completes("kina-interp", "check", "--deny") == {"--deny-warnings"}, "options")
+    need(completes("kina-interp", "check", "--fn") == set(), "an option of another verb")
+    need(completes("kina-interp", "prog.kina", "--format", "") == {"text", "json"}, "values")
+    for verb in ("", "fmt", "oracle"):
+        offered, flags = completes("kina-interp", *[w for w in [verb] if w], "--"), words_of(k.run(*[w for w in [verb] if w], "--help").out)
+        need(offered == {f for f in flags if f.startswith("--")}, f"options of {verb}: {offered ^ flags}")
+
+
+def test_other_completions(k):
+    """Shells that are here read the scripts and offer verbs, options and values."""
+    fish = k.file("fish", k.ends(0, "--generate", "fish").out)
+    zsh = k.file("_kina-interp", k.ends(0, "--generate", "zsh").out)
+    for flag in words_of(k.run("--help").out):
+        need(f"'{flag}[" in open(zsh).read(), f"zsh's lacks {flag}")
+        need(re.search(rf" -[ls] {flag.lstrip('-')} ", open(fish).read()), f"fish's lacks {flag}")
+    if shutil.which("zsh"):
+        done = subprocess.run(["zsh", "-n", zsh], stderr=subprocess.PIPE)
+        need(done.returncode == 0 and done.stderr == b"", f"zsh says {done.stderr[:200]}")
+    if shutil.which("fish"):
+        def offers(line):
+            done = subprocess.run(["fish", "--no-config", "-c", f"source {fish}; complete -C {line!r}"], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, env=dict(os.environ, HOME=k.folder))
+            need(done.stderr == b"", f"fish says {done.stderr[:200]}")
+            return {row.split("\t")[0] for row in done.stdout.decode().splitlines()}
+
+        need("check" in offers("kina-interp ch"), "fish: verbs")
+        need({"text", "json"} <= offers("kina-interp --format "), "fish: values")
+        need("--fn" not in offers("kina-interp check --f"), "fish: an option of another verb")
+
+
+def test_install(k):
+    """What is installed works where it is, and is all removed again."""
+    build = os.path.dirname(k.binary)
+    if k.sanitized or not os.path.exists(os.path.join(build, "kina-bench")):
+        return
+    settings = [f"B={build}", f"DESTDIR={k.folder}/root", "PREFIX=/opt/kina", "-o", "all", "-o", f"{build}/kina-bench"]
+
+    def make(goal):
+        done = subprocess.run(["make", "-s", "-C", kina.ROOT, goal, *settings], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        need(done.returncode == 0, f"make {goal}: {done.stdout[-300:]}")
+        return {os.path.relpath(os.path.join(at, name), f"{k.folder}/root/opt/kina")
+                for at, _, names in os.walk(f"{k.folder}/root") for name in names}
+
+    found = make("install")
+    for name in ("bin/kina-interp", "bin/kina-bench", "share/man/man1/kina-interp.1", "share/man/man1/kina-bench.1",
+                 "share/bash-completion/completions/kina-interp", "share/zsh/site-functions/_kina-interp",
+                 "share/fish/vendor_completions.d/kina-interp.fish"):
+        need(name in found and os.path.getsize(f"{k.folder}/root/opt/kina/{name}") > 0, f"{name} is not installed")
+    done = subprocess.run([f"{k.folder}/root/opt/kina/bin/kina-interp", "-e", "1 + 1"], stdout=subprocess.PIPE)
+    need(done.stdout == b"0: I32\n2\n", "the installed program")
+    need(make("uninstall") == set(), "uninstall leaves files")
+
+
+def test_start(k):
+    """A small program loads nothing that it does not use."""
+    if k.sanitized:
+        return
+    loaded = k.run("-e", "1 + 1", env=dict(os.environ, LD_DEBUG="files")).err
+    need("libc.so" in loaded, "LD_DEBUG shows nothing")
+    for library in ("openblas", "libffi", "libgfortran"):
+        need(library not in loaded, f"{library} is loaded for 1 + 1")
+
+
 # ---- MLIR ----
 
 TAPED = """fn square(x: tensor<F64, [3]>) -> F64 { sum(x * x) }

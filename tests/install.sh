@@ -45,6 +45,7 @@ group() {
         need header check.h check "the unit tests"
         need command_ pkg-config pkg-config "the flags of Check"
         need command_ python3 python3 "the test drivers"
+        need command_ bash bash "testing its completion"
         ;;
     peers)
         need module numpy python3-numpy "PyTorch's arrays"

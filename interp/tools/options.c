@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "interp/tools/manual.h"
 #include "interp/tools/nearest.h"
 
 typedef enum option_kind {
@@ -135,6 +136,20 @@ static bool is_choice(const char *choices, const char *word) {
     }
 }
 
+static bool wrong_choice(const option_info *info, const char *given, error *e) {
+    char words[64];
+    nearest n = nearest_to(given);
+    snprintf(words, sizeof words, "%s", info->value);
+    for (char *word = words, *next; word != NULL; word = next) {
+        next = strchr(word, '|');
+        if (next != NULL) *next++ = '\0';
+        nearest_try(&n, word);
+    }
+    error_set(e, ERROR_K0801, nowhere, "%s takes one of %s, not '%s'", info->flag, info->value, given);
+    if (n.found != NULL) error_help(e, "did you mean %s?", n.found);
+    return false;
+}
+
 static bool read_value(const option_info *info, option_value *v, error *e) {
     static const unit plain[] = {{"", 1}};
     static const unit sizes[] = {
@@ -146,7 +161,7 @@ static bool read_value(const option_info *info, option_value *v, error *e) {
         {"m", 60000000000}, {"h", 3600000000000},
     };
     bool ok = true;
-    const char *takes = info->value;
+    const char *takes = "";
     switch (info->kind) {
     case FLAG:
     case WORD:
@@ -174,8 +189,8 @@ static bool read_value(const option_info *info, option_value *v, error *e) {
         break;
     }
     if (ok) return true;
-    return error_set(e, ERROR_K0801, nowhere, "%s takes %s%s, not '%s'", info->flag,
-                     info->kind == CHOICE ? "one of " : "", takes, v->text);
+    if (info->kind == CHOICE) return wrong_choice(info, v->text, e);
+    return error_set(e, ERROR_K0801, nowhere, "%s takes %s, not '%s'", info->flag, takes, v->text);
 }
 
 bool options_set(options *o, option_id id, const char *given, error *e) {
@@ -346,6 +361,7 @@ bool options_parse(options *o, int argc, char **argv, error *e) {
         if (!ok) return false;
     }
     if (options_given(o, OPTION_help) || options_given(o, OPTION_version)) return true;
+    if (o->verb == VERB_run && options_given(o, OPTION_generate)) return true;
     return check_together(o, e);
 }
 
@@ -366,7 +382,7 @@ static const char *const examples[VERB_COUNT] = {
                    "  cat prog.kina | kina-interp check -\n",
     [VERB_grad] = "  kina-interp grad prog.kina --fn loss\n"
                   "  kina-interp grad prog.kina --fn loss --wrt w,b --mode grad\n"
-                  "  kina-interp grad prog.kina --fn loss > grad.kina && kina-interp check grad.kina\n",
+                  "  kina-interp grad prog.kina --fn loss | kina-interp check -\n",
     [VERB_gradcheck] = "  kina-interp gradcheck prog.kina\n"
                        "  kina-interp gradcheck prog.kina --fn loss --arg w=@w.npy --full\n"
                        "  kina-interp gradcheck prog.kina --seed 7 --format json\n",
@@ -386,26 +402,20 @@ static const char *const examples[VERB_COUNT] = {
                      "  kina-interp explain                      all codes, a line each\n",
 };
 
-static void print_option(const option_info *info, FILE *to) {
-    enum { COLUMN = 30 };
-    int used = fprintf(to, "  %s%s%s%s%s", info->flag, info->short_form[0] != '\0' ? ", " : "",
-                       info->short_form, info->value[0] != '\0' ? " " : "", info->value);
-    for (const char *line = info->help; *line != '\0';) {
-        size_t length = strcspn(line, "\n");
-        int pad = COLUMN - used;
-        if (pad < 2) {
-            fputc('\n', to);
-            pad = COLUMN;
-        }
-        fprintf(to, "%*s%.*s\n", pad, "", (int)length, line);
-        used = 0;
-        line += length + (line[length] == '\n');
-    }
-}
+static const char exit_codes[] =
+    "0 done; 1 the program failed while running; 2 usage; 3 the source\n"
+    "is wrong; 4 refused; 5 a comparison differs; 6 a file cannot be read or\n"
+    "written; 70 an internal error; 130 interrupted.";
+
+static const manual_option manual_options[OPTION_COUNT] = {
+#define OPTION(id, flag, short_form, kind, value, verbs, help)                                     \
+    [OPTION_##id] = {flag, short_form, value, help, verbs, (kind) == CHOICE},
+#include "interp/tools/options.def"
+};
 
 static const char *operands_of(verb v) {
-    if (v == VERB_fmt) return "FILE...   (- for standard input)";
-    return v == VERB_explain ? "[CODE]" : "PROGRAM   (a file, - for standard input, or -e EXPR)";
+    if (v == VERB_fmt) return "FILE...";
+    return v == VERB_explain ? "[CODE]" : "PROGRAM";
 }
 
 void options_help(verb v, FILE *to) {
@@ -416,13 +426,26 @@ void options_help(verb v, FILE *to) {
         fprintf(to, "  kina-interp %s%s[OPTION]... %s\n", verb_table[i].word, i == VERB_run ? "" : " ",
                 operands_of((verb)i));
     }
+    if (v != VERB_explain) fputs("A file is a path, or - for standard input; -e EXPR stands for a program.\n", to);
     fprintf(to, "\nOptions (--option VALUE or --option=VALUE):\n");
     for (int i = 0; i < OPTION_COUNT; i++) {
-        if ((option_table[i].verbs >> v & 1) != 0) print_option(&option_table[i], to);
+        if ((option_table[i].verbs >> v & 1) != 0) manual_print_option(&manual_options[i], 30, to);
     }
-    fputs("\nExit codes: 0 done; 1 the program failed while running; 2 usage; 3 the source is "
-          "wrong;\n"
-          "4 refused; 5 a comparison differs; 6 a file cannot be read or written; 70 an internal error;\n"
-          "130 interrupted.\n",
-          to);
+    fprintf(to, "\nExit codes: %s\n", exit_codes);
+}
+
+void options_generate(const char *form, FILE *to) {
+    manual_verb all[VERB_COUNT];
+    for (int i = 0; i < VERB_COUNT; i++)
+        all[i] = (manual_verb){verb_table[i].word, verb_table[i].summary, operands_of((verb)i), examples[i]};
+    const manual m = {
+        .program = "kina-interp",
+        .about = "run, check and differentiate programs of tensors",
+        .exit_codes = exit_codes,
+        .verb = all,
+        .verb_count = VERB_COUNT,
+        .option = manual_options,
+        .option_count = OPTION_COUNT,
+    };
+    (void)manual_write(&m, form, to);
 }

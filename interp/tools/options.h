@@ -52,5 +52,7 @@ numerics options_numerics(const options *o, numerics otherwise);
 
 /* Help for the verb, examples first. */
 void options_help(verb v, FILE *to);
+/* The manual page, or a shell's completion: a word that --generate takes. */
+void options_generate(const char *form, FILE *to);
 
 #endif

@@ -244,6 +244,8 @@ exit_code run_options(const options *o, context *c, volatile sig_atomic_t *inter
     bool ok = true;
     if (options_given(o, OPTION_help)) {
         options_help(o->verb, stdout);
+    } else if (options_given(o, OPTION_generate)) {
+        options_generate(o->value[OPTION_generate].text, stdout);
     } else if (options_given(o, OPTION_version)) {
         version_print(c, stdout);
     } else {
