@@ -28,7 +28,7 @@ int64_t monotonic_nanoseconds(void) {
 
 /* Reads the clock, and sets the stride to the next reading so that readings stand about a
  * millisecond apart whether the calls come every ten nanoseconds or every second. */
-static bool time_left(context *c) {
+static int64_t read_clock(context *c) {
     const int64_t interval = 1000000;
     const uint32_t longest = 4096;
     int64_t now = monotonic_nanoseconds();
@@ -41,14 +41,21 @@ static bool time_left(context *c) {
     }
     c->clock.left = c->clock.stride;
     c->clock.read = now;
-    return now < c->deadline;
+    return now;
+}
+
+static bool time_left(context *c) {
+    int64_t now = read_clock(c);
+    context_report *r = &c->report;
+    if (r->due != 0 && now >= r->due) r->due = r->show(r->self, c, now);
+    return c->deadline == 0 || now < c->deadline;
 }
 
 bool context_may_go_on_slow(context *c, span where) {
     if (c->interrupt != NULL && *c->interrupt != 0) {
         return error_set(&c->err, ERROR_K0509, where, "interrupted");
     }
-    if (c->deadline != 0 && !time_left(c)) {
+    if ((c->deadline | c->report.due) != 0 && !time_left(c)) {
         error_set(&c->err, ERROR_K0510, where, "the time limit is reached");
         error_help(&c->err, "raise the limit with --time-limit");
         return false;

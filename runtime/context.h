@@ -50,6 +50,14 @@ typedef struct context_stats {
     int loop_count, loop_room;
 } context_stats;
 
+/* Somebody who wants to hear of a long run: called when `due` has passed, by whoever asks whether the evaluation may go
+ * on; looks and does not change, and gives the next time. */
+typedef struct context_report {
+    int64_t (*show)(void *self, context *c, int64_t now);
+    void *self;
+    int64_t due;                /* monotonic nanoseconds; 0: never */
+} context_report;
+
 struct context {
     memory mem;
     error err;
@@ -66,6 +74,7 @@ struct context {
 
     const volatile sig_atomic_t *interrupt; /* nonzero asks the evaluation to stop; may be NULL */
     int64_t deadline;                       /* monotonic nanoseconds; 0: none */
+    context_report report;
     struct {
         int64_t read;                       /* when the clock was read last */
         uint32_t stride, left;              /* calls between two readings, calls until the next */
@@ -88,7 +97,7 @@ void context_close(context *c);
 bool context_may_go_on_slow(context *c, span where) MUST_CHECK;
 MUST_CHECK static inline bool context_may_go_on(context *c, span where) {
     if (c->interrupt == NULL || *c->interrupt == 0) {
-        if (c->deadline == 0) return true;
+        if ((c->deadline | c->report.due) == 0) return true;
         if (c->clock.left > 0) {
             c->clock.left--;
             return true;

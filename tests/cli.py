@@ -878,6 +878,51 @@ def test_host_locale(k):
     need("1.75" in run.out, f"numbers follow the host's locale: {run.out!r}")
 
 
+# ---- long runs ----
+
+FORWARD = r"forward: \d+ s, \d+ iterations, [\d.e+]+/s, [\d.]+ MiB live"
+BACKWARD = """fn f(x: F64) -> F64 {
+    @checkpoint(slots=2)
+    let y = while (i < 100000) [y = x, i = 0] { (sin(y), i + 1) };
+    y
+}
+handle f(1.0) with reverseMode
+"""
+
+
+def on_terminal(k, *arguments, **more):
+    """What a run writes to a terminal that is its standard error."""
+    master, slave = os.openpty()
+    process = subprocess.Popen([k.binary, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
+                               cwd=k.folder, env=dict(os.environ, **more))
+    os.close(slave)
+    seen = b""
+    try:
+        while part := os.read(master, 4096):
+            seen += part
+    except OSError:
+        pass
+    os.close(master)
+    process.wait()
+    return seen.decode()
+
+
+def test_progress(k):
+    long, short = ["-e", ENDLESS, "--time-limit", "2500ms"], ["-e", "1 + 1"]
+    seen = on_terminal(k, *long, TERM="xterm", NO_COLOR="1")
+    need(re.search("\r\033\\[K" + FORWARD, seen), f"no line on a terminal: {seen[:100]!r}")
+    need(re.search(r"live\r\033\[Kerror\[K0510\]", seen), f"the line is not taken away: {seen[-300:]!r}")
+    need(max(len(line) for line in re.split(r"\r|\n", seen) if "live" in line) < 80, "wider than a terminal")
+    need(on_terminal(k, *short, TERM="xterm") == "", "a line for a short run")
+    for arguments, more in ((long, {"TERM": "dumb"}), ([*long, "--progress=never"], {"TERM": "xterm"})):
+        need("live" not in on_terminal(k, *arguments, NO_COLOR="1", **more), "a line that nobody wants")
+    need("live" not in k.ends(1, *long).err, "a line where there is no terminal")
+    plain = k.ends(1, *long, "--progress=plain").err
+    need(re.search("^" + FORWARD + "$", plain, re.MULTILINE) and "\r" not in plain, f"plain lines: {plain[:100]!r}")
+    both = k.run("-e", BACKWARD, "--time-limit", "3500ms", "--progress=plain").err
+    need(re.search(r"^backward: \d+ s, \d+ iterations", both, re.MULTILINE), f"no backward part: {both[:200]!r}")
+
+
 # ---- manual pages, completion, installation ----
 
 def words_of(table, verb=None):

@@ -21,6 +21,7 @@ static void write_out(output *o, const char *s, size_t length) {
 
 void output_print(void *self, const char *s, size_t length) {
     output *o = self;
+    if (o->progress != NULL) progress_hide(o->progress);
     if (o->json) {
         fwrite(s, 1, length, stderr);
     } else {

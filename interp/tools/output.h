@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "interp/engine.h"
+#include "interp/tools/progress.h"
 #include "runtime/context.h"
 
 typedef struct output {
@@ -13,6 +14,7 @@ typedef struct output {
     bool json; /* results as JSON; `print` then writes to standard error */
     bool full;
     int failure; /* errno of the first write to standard output that failed; 0: none */
+    progress_line *progress; /* on the terminal, and hidden before anything is printed; NULL: none */
     volatile sig_atomic_t *stop; /* set then: nobody reads what the program goes on to print */
 } output;
 

@@ -27,10 +27,13 @@ static bool is_set(const char *variable) {
     return setting != NULL && setting[0] != '\0';
 }
 
-diag_style report_style(const options *o) {
+bool report_terminal(void) {
     const char *terminal = getenv("TERM");
-    bool capable = isatty(STDERR_FILENO) && terminal != NULL && strcmp(terminal, "dumb") != 0;
-    bool color = capable && !is_set("NO_COLOR");
+    return isatty(STDERR_FILENO) && terminal != NULL && strcmp(terminal, "dumb") != 0;
+}
+
+diag_style report_style(const options *o) {
+    bool color = report_terminal() && !is_set("NO_COLOR");
     if (options_is(o, OPTION_color, "always")) color = true;
     if (options_is(o, OPTION_color, "never")) color = false;
     return (diag_style){.color = color, .json = options_is(o, OPTION_diagnostics, "json")};

@@ -18,6 +18,9 @@ typedef enum exit_code {
     EXIT_INTERRUPTED = 130,
 } exit_code;
 
+/* Standard error is a terminal that knows how to erase a line. */
+bool report_terminal(void);
+
 /* Color and form as the options and the terminal have it. */
 diag_style report_style(const options *o);
 

@@ -104,13 +104,26 @@ static bool evaluate(job *j, results *out) {
     return ok;
 }
 
+/* Nobody who does not watch a terminal is told how far a run is, unless they ask. */
+static bool evaluate_and_report(job *j, results *out) {
+    bool plain = options_is(j->o, OPTION_progress, "plain");
+    if (options_is(j->o, OPTION_progress, "never") || !(plain || report_terminal())) return evaluate(j, out);
+    progress_line line;
+    progress_open(&line, j->c, !plain);
+    j->out.progress = &line;
+    bool ok = evaluate(j, out);
+    j->out.progress = NULL;
+    progress_close(&line, j->c);
+    return ok;
+}
+
 static bool run_program(job *j) {
     results r = {.count = 0};
     watch looking;
     bool checked = options_given(j->o, OPTION_nan_check);
     int64_t start = monotonic_nanoseconds();
     if (checked) nan_check_open(&looking, j->c);
-    bool ok = evaluate(j, &r);
+    bool ok = evaluate_and_report(j, &r);
     if (checked) nan_check_close(&looking, j->c);
     if (!ok) return false;
     checkpoint_optima(j->c);
