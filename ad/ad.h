@@ -98,11 +98,10 @@ bool ad_branch(context *c, const value *const *results, int result_count, bool t
 bool ad_loop(context *c, uint32_t first, const value *const *results, int result_count, bool tapes, uint64_t trips,
              const value *const *reads, int count, span where) MUST_CHECK;
 
-/* The forward handlers on the stack for which one of the values has a tangent; all of them where what is held in a
- * tape may have one. What an `if` or a loop reads or takes
+/* The forward handlers on the stack for which one of the values has a tangent. What an `if` or a loop reads or takes
  * in decides by this whether its floating results and carries have tangents: a property of the text, as rule 3 has it
  * of adjoints. */
-uint32_t ad_tangents(const context *c, const value *const *values, int count, bool held);
+uint32_t ad_tangents(const context *c, const value *const *values, int count);
 /* v, a floating number or tensor, has a tangent for these handlers from now on: zeros where it has none. */
 bool ad_spread(context *c, uint32_t handlers, span where, value *v) MUST_CHECK;
 

@@ -245,11 +245,10 @@ static uint32_t bit_of(const handler *h) {
     return 1u << (depth < 31 ? depth : 31);
 }
 
-uint32_t ad_tangents(const context *c, const value *const *values, int count, bool held) {
+uint32_t ad_tangents(const context *c, const value *const *values, int count) {
     uint32_t have = 0;
     for (const handler *h = c->top; h != NULL && h->pushers > 0; h = h->outer) {
         if (h->perform != forward_perform) continue;
-        if (held) have |= bit_of(h);
         for (int i = 0; i < count; i++) {
             if (forward_tangent((const forward_scope *)h, values[i]->index) != NULL) have |= bit_of(h);
         }

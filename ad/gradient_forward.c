@@ -13,7 +13,6 @@ typedef struct pushing {
     writer w;
     int count;                  /* variables of the text */
     var *tangent;               /* by variable; VAR_NONE where absent */
-    bool *held;                 /* by variable, of a tape: something that it holds may have a tangent */
 } pushing;
 
 static void *pushing_take(pushing *p, size_t bytes) {
@@ -40,8 +39,7 @@ static void set_tangent(pushing *p, var of, var t) {
 
 static bool any_tangent(const pushing *p, int n, const var *in) {
     for (int i = 0; i < n; i++) {
-        bool tape = in[i] >= 0 && graph_at(p->g, in[i])->tape != NULL;
-        if (tangent_of(p, in[i]) != VAR_NONE && (!tape || p->held[in[i]])) return true;
+        if (tangent_of(p, in[i]) != VAR_NONE) return true;
     }
     return false;
 }
@@ -95,7 +93,6 @@ static var tangent_or_zeros(pushing *p, var of) {
 static void push_push(pushing *p, const node *n) {
     if (tangent_of(p, n->in[0]) == VAR_NONE) return;
     var in[1] = {tangent_of(p, n->in[0])};
-    bool any = any_tangent(p, n->n - 1, n->in + 1);
     var leaf[ARITY_MANY];
     int count = 0;
     for (int i = 1; i < n->n && count < ARITY_MANY; i++) {
@@ -106,7 +103,6 @@ static void push_push(pushing *p, const node *n) {
     for (int i = 0; i < count; i++) node_add_in(p->g, made, leaf[i]);
     node_out(p->g, p->w.r, made, 0, tangent_var(p, n->out[0]));
     p->tangent[n->out[0]] = made->out[0];
-    p->held[n->out[0]] = p->held[n->in[0]] || any;
 }
 
 static void push_pop(pushing *p, const node *n) {
@@ -117,8 +113,7 @@ static void push_pop(pushing *p, const node *n) {
         if (!carries_tangent(p, n->out[i])) continue;
         var t = tangent_var(p, n->out[i]);
         node_add_out(p->g, p->w.r, made, t);
-        p->held[n->out[i]] = p->held[n->in[0]];
-        if (i == 0 || p->held[n->in[0]]) p->tangent[n->out[i]] = t;
+        p->tangent[n->out[i]] = t;
     }
 }
 
@@ -202,7 +197,6 @@ static void push_if(pushing *p, node *n) {
         var t = tangent_var(p, n->out[i]);
         node_add_out(p->g, outside, n, t);
         p->tangent[n->out[i]] = t;
-        p->held[n->out[i]] = true;
     }
 }
 
@@ -232,7 +226,6 @@ static void push_while(pushing *p, node *n) {
         if (init[i] == VAR_NONE) continue;
         inside[i] = region_param(p->g, body, tangent_var(p, body->params[i]));
         p->tangent[body->params[i]] = inside[i];
-        p->held[body->params[i]] = true;
     }
     push_region(p, body, 0);
     p->w.r = body;
@@ -241,7 +234,6 @@ static void push_while(pushing *p, node *n) {
         var next = tangent_or_zeros(p, body->results[i]), out = tangent_var(p, n->out[i]);
         graph_add_carry(p->g, n, init[i], tangent_var(p, n->inside[0]->params[i]), inside[i], next, out);
         p->tangent[n->out[i]] = out;
-        p->held[n->out[i]] = true;
     }
     p->w.r = outside;
 }
@@ -286,8 +278,7 @@ void gradient_forward(graph *g, const handled_text *t, const var *tangents, var 
     for (int i = 0; i < t->primal_count; i++) out[i] = VAR_NONE;
     writer_init(&p.w, g, t->r, (span){0, 0});
     p.tangent = pushing_take(&p, (size_t)(g->count + 1) * sizeof *p.tangent);
-    p.held = pushing_take(&p, (size_t)(g->count + 1) * sizeof *p.held);
-    if (p.tangent == NULL || p.held == NULL) return;
+    if (p.tangent == NULL) return;
     for (int i = 0; i < g->count; i++) p.tangent[i] = VAR_NONE;
     for (int i = 0; i < t->count; i++) p.tangent[t->params[i]] = tangents[i];
     push_region(&p, t->r, t->from);

@@ -91,7 +91,6 @@ typedef struct value_list {
     const value **item;
     int count, capacity;
     uint8_t held;               /* the reverse handlers that what tapes hold is active for */
-    bool indexed;               /* what tapes hold has indices */
     bool failed;
 } value_list;
 /* Adds every leaf of v, those that closures hold too; of tapes only what is known of all that they hold. */
