@@ -26,6 +26,7 @@ library  := $(patsubst %.c,$B/obj/%.o,$(wildcard runtime/*.c kernels/*.c ad/*.c 
 tools    := $(patsubst %.c,$B/obj/%.o,$(wildcard interp/tools/*.c))
 units    := $(patsubst %.c,$B/obj/%.o,$(wildcard tests/unit/*.c) bench/exact.c)
 programs := $(patsubst tests/%.c,$B/tests/%,$(wildcard tests/*.c))
+drawers  := $(patsubst %.c,$B/obj/%.o,$(wildcard tests/certify/*.c))
 bench    := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/*.c)) $(filter-out %/main.o,$(tools))
 commands := kina-interp kina-bench
 forms    := man bash zsh fish
@@ -34,12 +35,12 @@ place_of_bash = share/bash-completion/completions/$1
 place_of_zsh  = share/zsh/site-functions/_$1
 place_of_fish = share/fish/vendor_completions.d/$1.fish
 installed = $(addprefix bin/,$(commands)) $(foreach c,$(commands),$(foreach form,$(forms),$(call place_of_$(form),$c)))
-folders  := runtime kernels ad interp interp/tools bench tests tests/unit
+folders  := runtime kernels ad interp interp/tools bench tests tests/unit tests/certify
 sources   = $(wildcard $(addsuffix /*.c,$(folders)))
 headers   = $(wildcard $(addsuffix /*.h,$(folders)))
 build     = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all tests run test deps peers install uninstall bench bench-plots lint format layers mutants clean help FORCE
+.PHONY: all tests run test certify-long deps peers install uninstall bench bench-plots lint format layers mutants clean help FORCE
 .DELETE_ON_ERROR:
 
 all: $B/kina-interp      ## build the interpreter, build/kina-interp (the default)
@@ -54,6 +55,11 @@ test:                    ## install what is missing, build, and run every test (
 	@sh tests/install.sh build test
 	@$(build) tests
 	@$(PYTHON) tests/run $(if $(SAN),--sanitized) $(if $(STRICT),--strict)
+
+certify-long:            ## compare printed gradients with the engine's on 100,000 random programs, on all cores
+	@sh tests/install.sh build
+	@$(build) $B/tests/certify
+	@$(PYTHON) tests/certify/long.py $B/tests/certify
 
 deps:                    ## install what building and testing need, from Debian's packages
 	@sh tests/install.sh build test
@@ -120,7 +126,8 @@ $B/tests/unit: $(units) $B/libkina.a
 
 $(programs): $B/tests/%: $B/obj/tests/%.o $B/libkina.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
+$B/tests/certify: $(drawers)
 
 $B/obj/%.o: %.c $B/flags | $B/headers
 	@mkdir -p $(@D)
@@ -154,4 +161,4 @@ $B/headers: tests/install.sh
 	@sh tests/install.sh --check build
 	@mkdir -p $(@D) && touch $@
 
--include $(patsubst %.o,%.d,$(library) $(tools) $(units) $(bench)) $(patsubst $B/tests/%,$B/obj/tests/%.d,$(programs))
+-include $(patsubst %.o,%.d,$(library) $(tools) $(units) $(bench) $(drawers)) $(patsubst $B/tests/%,$B/obj/tests/%.d,$(programs))

@@ -1,0 +1,130 @@
+/* Printed gradients of random programs against the engine's, bit for bit.
+ *
+ *   build/tests/certify [COUNT [SEED]]     programs of the seeds SEED, SEED + 1, ...; 2000 from 1 on if not given
+ *
+ * A program that differs, is refused or is no program at all is printed with its seed. The list of what the programs
+ * hold follows, and anything of it that none held is a failure too. The last line is 'N passed, M failed'. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interp/certify.h"
+#include "kernels/kernel.h"
+#include "runtime/threads.h"
+#include "tests/certify/draw.h"
+
+enum {
+    PROGRAMS = 2000,
+    INPUTS = 4,             /* plain, special, empty dims and few trips, in this order */
+    ORDER_2_EVERY = 8,
+    SHOWN = 5,              /* failures that are printed whole */
+};
+
+typedef struct suite {
+    int passed, failed;
+    certify_counts counts;
+    int64_t template_uses[sizeof(int64_t) * 64];
+    int64_t op_uses[OP_COUNT], forms[FORM_COUNT];
+} suite;
+
+static void fail(suite *s, uint64_t seed, const char *words, const char *why) {
+    s->failed++;
+    if (s->failed > SHOWN) return;
+    printf("FAIL the program of seed %llu: %s\n%s\n", (unsigned long long)seed, why, words);
+}
+
+/* ---- one program ---- */
+
+/* What went wrong, appended to *why; nothing when all is well. */
+static void certify_text(suite *s, context *c, uint64_t seed, const char *words, text *why) {
+    engine e;
+    engine_init(&e, c, (engine_options){0});
+    bool differs = false;
+    bool loaded = engine_load(&e, "<drawn>", words, strlen(words));
+    if (!loaded) {
+        diagnostics_render(&e.diags, (diag_style){0}, why);
+    } else {
+        certify_wish w = {.seed = seed, .inputs = INPUTS, .order = seed % ORDER_2_EVERY == 0 ? 2 : 1};
+        const fn_decl *f = program_find(&e.program, "f");
+        if (!certify_function(&e, f, &w, &s->counts, &differs, why) && c->err.code == ERROR_NONE)
+            text_add(why, "certify_function failed without a word");
+    }
+    if (c->err.code != ERROR_NONE)
+        text_format(why, "%s: %s", error_code_name(c->err.code), c->err.message);
+    engine_close(&e);
+}
+
+static void certify_seed(suite *s, uint64_t seed) {
+    context c;
+    text drawn, why;
+    context_init(&c);
+    kernel_install(&c);
+    text_init(&drawn, &c);
+    text_init(&why, &c);
+    drawing d = {.out = &drawn, .template_uses = s->template_uses};
+    draw_program(&d, seed);
+    certify_text(s, &c, seed, text_data(&drawn), &why);
+    for (int i = 0; i < OP_COUNT; i++) s->op_uses[i] += d.op_uses[i];
+    for (int i = 0; i < FORM_COUNT; i++) s->forms[i] += d.forms[i];
+    if (why.length > 0) {
+        fail(s, seed, text_data(&drawn), text_data(&why));
+    } else {
+        s->passed++;
+    }
+    text_close(&why);
+    text_close(&drawn);
+    threads_close(&c);
+    context_close(&c);
+}
+
+/* ---- what they held ---- */
+
+static void held(suite *s, const char *what, int64_t count, bool shown) {
+    if (shown) printf("  %-22s %lld\n", what, (long long)count);
+    if (count > 0) {
+        s->passed += !shown;
+        return;
+    }
+    printf("FAIL no program held: %s\n", what);
+    s->failed++;
+}
+
+static void report(suite *s) {
+    printf("%lld programs: %lld runs of the engine, %lld values; on %lld inputs both stopped with an error\n",
+           (long long)s->counts.functions, (long long)s->counts.runs, (long long)s->counts.values,
+           (long long)s->counts.stopped);
+    printf("programs that held a\n");
+    for (int i = 0; i < CONSTRUCT_COUNT; i++) held(s, construct_names[i], s->counts.holds[i], true);
+    for (int i = 0; i < FORM_COUNT; i++) held(s, draw_form_names[i], s->forms[i], true);
+    for (int i = 0; i < OP_COUNT; i++) held(s, op_table[i].name, s->op_uses[i], false);
+    for (int i = 0; i < draw_template_count; i++) held(s, draw_templates[i].text, s->template_uses[i], false);
+}
+
+/* Every builtin stands in a template, but for those that statements draw, that have an effect, or that differentiate. */
+static void check_builtins(suite *s) {
+    static const char *const surfaces[] = {
+#define BUILTIN(id, surface, signature, doc) surface,
+#include "interp/builtins.def"
+#undef BUILTIN
+    };
+    static const char *const others = " grad vjp jvp hvp jacobian hessian assert print tape push pop is_empty load save drop "
+                                      "F32 F64 ";
+    for (size_t i = 0; i < COUNT_OF(surfaces); i++) {
+        char call[32], word[32];
+        snprintf(call, sizeof call, "%s(", surfaces[i]);
+        snprintf(word, sizeof word, " %s ", surfaces[i]);
+        bool found = strstr(others, word) != NULL;
+        for (int k = 0; k < draw_template_count && !found; k++) found = strstr(draw_templates[k].text, call) != NULL;
+        held(s, surfaces[i], found, false);
+    }
+}
+
+int main(int argc, char **argv) {
+    static suite s;
+    uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : PROGRAMS, first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    check_builtins(&s);
+    for (uint64_t i = 0; i < count; i++) certify_seed(&s, first + i);
+    report(&s);
+    printf("%d passed, %d failed\n", s.passed, s.failed);
+    return s.failed > 0;
+}
