@@ -125,6 +125,7 @@ static expr *attribute_value(writing *w, const op_use *u, const builtin_param *p
     case ROLE_FLAG: return flag_value(w, a->keepdims, false);
     case ROLE_REVERSED: return flag_value(w, a->reversed, false);
     case ROLE_LOWER: return flag_value(w, !a->reversed, true);
+    case ROLE_STRONG: return flag_value(w, a->strong_zero, false);
     case ROLE_SIZES: return write_dims(w, a->rank, a->dims);
     case ROLE_SIZE: return write_dim(w, a->dims[0]);
     case ROLE_DTYPE: return dtype_value(w, a);
@@ -238,7 +239,7 @@ int write_op_dims(const writing *w, const op_use *u, int64_t *out) {
 static expr *operators(writing *w, const op_use *u) {
     const char *surface = op_table[u->op].surface;
     if (u->op == OP_neg || u->op == OP_not) return write_unary(w, u->op, u->args[0]);
-    if (u->op == OP_matmul || (surface[0] != '\0' && !isalpha((unsigned char)surface[0])))
+    if ((u->op == OP_matmul && !u->attrs->strong_zero) || (surface[0] != '\0' && !isalpha((unsigned char)surface[0])))
         return write_binary(w, u->op, u->args[0], u->args[1]);
     return call(w, u);
 }
