@@ -102,6 +102,9 @@ bool ad_loop(context *c, uint32_t first, const value *const *results, int result
  * in decides by this whether its floating results and carries have tangents: a property of the text, as rule 3 has it
  * of adjoints. */
 uint32_t ad_tangents(const context *c, const value *const *values, int count);
+/* All forward handlers on the stack: those for which what a tape holds has tangents, since only a run would tell what
+ * it holds. */
+uint32_t ad_pushing(const context *c);
 /* v, a floating number or tensor, has a tangent for these handlers from now on: zeros where it has none. */
 bool ad_spread(context *c, uint32_t handlers, span where, value *v) MUST_CHECK;
 

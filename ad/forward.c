@@ -256,6 +256,14 @@ uint32_t ad_tangents(const context *c, const value *const *values, int count) {
     return have;
 }
 
+uint32_t ad_pushing(const context *c) {
+    uint32_t all = 0;
+    for (const handler *h = c->top; h != NULL && h->pushers > 0; h = h->outer) {
+        if (h->perform == forward_perform) all |= bit_of(h);
+    }
+    return all;
+}
+
 /* v as a fresh value, which every handler takes for what v was. */
 static bool refreshed(context *c, span where, value *v) {
     op_call call = {.op = OP_identity, .n = 1, .in = v, .where = where};

@@ -90,6 +90,7 @@ typedef struct value_list {
     context *c;
     const value **item;
     int count, capacity;
+    bool tapes;                 /* a tape is among what was added */
     uint8_t held;               /* the reverse handlers that what tapes hold is active for */
     bool failed;
 } value_list;
@@ -97,6 +98,8 @@ typedef struct value_list {
 void value_list_add(value_list *list, const value *v);
 /* The reverse handlers for which something in the list is active. */
 uint8_t value_list_active(const value_list *list);
+/* The forward handlers for which something of it has a tangent; a tape always has. */
+uint32_t value_list_tangents(const value_list *list);
 void value_list_close(value_list *list);
 
 #endif

@@ -86,7 +86,10 @@ void value_list_add(value_list *list, const value *v) {
         for (int i = 0; i < f->count; i++) value_list_add(list, &f->captured[i]);
         return;
     }
-    if (v->kind == VALUE_TAPE) list->held |= stack_marked(v).handlers;
+    if (v->kind == VALUE_TAPE) {
+        list->tapes = true;
+        list->held |= stack_marked(v).handlers;
+    }
     if (v->index == 0 || list->failed) return;
     if (list->count == list->capacity) {
         int wider = list->capacity ? 2 * list->capacity : 16;
@@ -105,6 +108,10 @@ void value_list_add(value_list *list, const value *v) {
 uint8_t value_list_active(const value_list *list) {
     if (!ad_recording(list->c)) return 0;
     return ad_active(list->c, list->item, list->count) | list->held;
+}
+
+uint32_t value_list_tangents(const value_list *list) {
+    return list->tapes ? ad_pushing(list->c) : ad_tangents(list->c, list->item, list->count);
 }
 
 void value_list_close(value_list *list) {
@@ -188,7 +195,7 @@ static bool note_branch(evaluator *ev, value *frame, const code *n, bool taken, 
     value_list reads = reads_of(ev, frame, &n->u.branch.reads);
     uint8_t handlers = reads.failed ? 0 : value_list_active(&reads);
     bool ok = !reads.failed;
-    uint32_t tangents = ok ? ad_tangents(ev->c, reads.item, reads.count) : 0;
+    uint32_t tangents = ok ? value_list_tangents(&reads) : 0;
     if (ok && tangents != 0) ok = all_boundaries(ev, BOUNDARY_TANGENT, tangents, n->where, out, count);
     if (ok && handlers != 0) {
         ok = all_boundaries(ev, BOUNDARY_JOIN, handlers, n->where, out, count);
@@ -339,7 +346,7 @@ static bool loop_open(looping *l) {
         value_list inits = {.c = ev->c};
         for (int i = 0; i < n->u.loop.count; i++) value_list_add(&inits, &l->next[i]);
         l->handlers = value_list_active(&l->reads) | value_list_active(&inits);
-        l->tangents = ad_tangents(ev->c, l->reads.item, l->reads.count) | ad_tangents(ev->c, inits.item, inits.count);
+        l->tangents = value_list_tangents(&l->reads) | value_list_tangents(&inits);
         l->reads.failed |= inits.failed;
         value_list_close(&inits);
         l->first = tape_top(ev->c->tape);

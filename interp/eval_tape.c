@@ -28,7 +28,9 @@ bool eval_push(evaluator *ev, value *frame, const code *n, value *out) {
         value_release(ev->c, stack);
         return false;
     }
-    if (!eval_boundary(ev, BOUNDARY_PARAMETER, 0, n->where, &x)) {
+    bool ok = eval_boundary(ev, BOUNDARY_PARAMETER, 0, n->where, &x) &&
+              eval_boundary(ev, BOUNDARY_TANGENT, ad_pushing(ev->c), n->where, &x);
+    if (!ok) {
         value_release(ev->c, x);
         value_release(ev->c, stack);
         return false;
