@@ -2,7 +2,8 @@
 #
 # Every source file is found by wildcard: a new file in runtime/, kernels/, ad/ or interp/ is part of the
 # library, one in interp/tools/ of the interpreter, tests/unit/test_NAME.c holds suite_NAME, and each
-# tests/NAME.c is a test program of its own. Variants: SAN=1 (ASan and UBSan, in build/san), CC=clang.
+# tests/NAME.c is a test program of its own; tests/certify/ draws the programs of one. Variants: SAN=1 (ASan
+# and UBSan, in build/san), CC=clang.
 
 ifeq ($(origin CC),default)
 CC := gcc

@@ -32,6 +32,8 @@ typedef struct certify_counts {
     int64_t runs;               /* of the engine, under all schedules and thread counts */
     int64_t values;             /* elements that were compared */
     int64_t stopped;            /* inputs on which both stopped with a run-time error */
+    int64_t left_out;           /* runs that only the engine stopped: at a value that no result needs, which is not
+                                 * printed */
     int64_t holds[CONSTRUCT_COUNT]; /* functions that hold it */
 } certify_counts;
 

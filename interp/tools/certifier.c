@@ -12,6 +12,8 @@ static void print_counts(text *t, const certify_counts *n) {
     text_format(t, "%lld functions certified: %lld runs of the engine and %lld values agree with the printed programs\n",
                 (long long)n->functions, (long long)n->runs, (long long)n->values);
     if (n->stopped > 0) text_format(t, "on %lld inputs both stopped with a run-time error\n", (long long)n->stopped);
+    if (n->left_out > 0)
+        text_format(t, "%lld runs only the engine stopped, at a value that no result needs\n", (long long)n->left_out);
     text_add(t, "functions that hold a\n");
     for (int i = 0; i < CONSTRUCT_COUNT; i++) {
         text_format(t, "  %-22s %lld\n", construct_names[i], (long long)n->holds[i]);
