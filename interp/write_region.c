@@ -4,81 +4,12 @@
 #include "interp/writing.h"
 
 #include <limits.h>
-#include <string.h>
-
-/* ---- comments ---- */
-
-static void add_comment(writing *w, comments *to, const char *words) {
-    const char **list = WRITE_ARRAY(w, const char *, to->count + 1);
-    if (list == NULL) return;
-    for (int i = 0; i < to->count; i++) list[i] = to->lines[i];
-    list[to->count++] = words;
-    to->lines = list;
-}
-
-enum { QUOTE_MOST = 60 };       /* bytes of the source that a comment quotes */
-
-/* Where the words of a branch or loop end that say which one it is: before its first block. */
-static uint32_t end_of_head(const source *src, span at) {
-    bool control = at.end <= src->length && (strncmp(src->text + at.begin, "if", 2) == 0 ||
-                                             strncmp(src->text + at.begin, "while", 5) == 0);
-    uint32_t end = at.begin;
-    while (control && end < at.end && src->text[end] != '{') end++;
-    return control ? end : at.end;
-}
-
-/* The source's words in one line, shortened. */
-static void quote(const source *src, span at, char *out) {
-    uint32_t end = end_of_head(src, at);
-    int length = 0;
-    for (uint32_t i = at.begin; i < end && i < src->length; i++) {
-        unsigned char ch = (unsigned char)src->text[i];
-        bool blank = ch <= ' ';
-        bool starts = (ch & 0xC0) != 0x80;
-        if (starts && length >= QUOTE_MOST) {
-            memcpy(out + length, " …", sizeof " …");
-            return;
-        }
-        if (blank && (length == 0 || out[length - 1] == ' ')) continue;
-        out[length++] = blank ? ' ' : (char)ch;
-    }
-    if (length > 0 && out[length - 1] == ' ') length--;
-    out[length] = '\0';
-}
-
-static const char *answer(writing *w, span at) {
-    char words[QUOTE_MOST + 16];
-    uint32_t line, column;
-    quote(w->src, at, words);
-    source_position(w->src, at.begin, &line, &column);
-    const char *made = arena_format(w->a, "// line %u: %s", line, words);
-    if (made == NULL) w->failed = true;
-    return made;
-}
-
-static bool same_span(span a, span b) {
-    return a.begin == b.begin && a.end == b.end;
-}
-
-/* Which line of the source a line answers: once where several in a row do. Long ones have it above. */
-static void answer_line(writing *w, lines *l, item *it, const node *n, bool above) {
-    if (w->src == NULL || same_span(l->answered, n->answers)) return;
-    l->answered = n->answers;
-    if (n->answers.end == n->answers.begin) return;
-    if (above)
-        add_comment(w, &it->before, answer(w, n->answers));
-    else
-        it->after = answer(w, n->answers);
-}
 
 /* ---- lines ---- */
 
 static item *new_line(writing *w, lines *l, item_kind kind) {
     item *it = write_line(w, l, kind);
-    if (it == NULL || l->heading == NULL) return it;
-    if (l->count > 1) add_comment(w, &it->before, NULL);
-    add_comment(w, &it->before, l->heading);
-    l->heading = NULL;
+    if (it != NULL) write_heading(w, l, &it->before, l->count == 1);
     return it;
 }
 
@@ -140,7 +71,7 @@ static void place(writing *w, lines *l, var v) {
     expr *waiting = write_alone(w, (dtype)graph_type(w->g, v)->dtype, of->value);
     of->value = NULL;
     item *it = let(w, l, write_bind(w, write_same(w, v)), waiting);
-    if (it != NULL) answer_line(w, l, it, n, false);
+    if (it != NULL) write_answer(w, l, it, n, false);
 }
 
 /* How long a line is that reads these, if those that are wider than `most` are placed; and the widest of the
@@ -210,15 +141,14 @@ static expr *yielded(writing *w, const region *r, int i) {
 
 static void write_nodes(writing *w, const region *r, lines *l);
 
-static expr *block_of(writing *w, const lines *l, expr *tail, bool braces) {
+static expr *block_of(writing *w, lines *l, expr *tail, bool braces) {
     expr *e = write_expr_new(w, EXPR_BLOCK);
     if (w->failed) return e;
     e->u.block.count = l->count;
     e->u.block.items = l->list;
     e->u.block.tail = tail;
     e->u.block.braces = braces;
-    if (l->heading != NULL && l->count > 0) add_comment(w, &e->u.block.before_tail, NULL);
-    if (l->heading != NULL) add_comment(w, &e->u.block.before_tail, l->heading);
+    write_heading(w, l, &e->u.block.before_tail, l->count == 0);
     return e;
 }
 
@@ -286,7 +216,7 @@ static void write_if(writing *w, const node *n, lines *l) {
     e->u.if_.then = then;
     e->u.if_.otherwise = otherwise;
     item *it = n->m == 0 ? statement(w, l, e) : let(w, l, bind_outs(w, n, 0, n->m), e);
-    if (it != NULL) answer_line(w, l, it, n, true);
+    if (it != NULL) write_answer(w, l, it, n, true);
 }
 
 /* ---- loops ---- */
@@ -332,7 +262,7 @@ static void write_policy(writing *w, const node *n, item *it) {
     if (n->policy.words != NULL) {
         const char *line = arena_format(w->a, "// @checkpoint(%s) in the source: the bits are the same", n->policy.words);
         if (line == NULL) w->failed = true;
-        add_comment(w, &it->before, line);
+        write_comment(w, &it->before, line);
     }
     if (n->policy.k == 0 || it->kind != ITEM_LET) return;
     decorator *d = WRITE_ARRAY(w, decorator, 1);
@@ -366,7 +296,7 @@ static void write_while(writing *w, const region *r, const node *n, lines *l) {
     int count = wanted_outs(w, n);
     item *it = count == 0 ? statement(w, l, e) : let(w, l, bind_outs(w, n, 0, count), e);
     if (it == NULL) return;
-    answer_line(w, l, it, n, true);
+    write_answer(w, l, it, n, true);
     write_policy(w, n, it);
 }
 
@@ -413,7 +343,7 @@ static void write_let(writing *w, const node *n, lines *l) {
     if (it == NULL) return;
     if (n->kind == NODE_TAPE) it->type = write_var_type(w, n->out[0]);
     if (n->kind == NODE_LOAD) it->type = write_opened_type(w, n->out[0]);
-    answer_line(w, l, it, n, false);
+    write_answer(w, l, it, n, false);
 }
 
 static void write_node(writing *w, const region *r, const node *n, lines *l) {

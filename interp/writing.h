@@ -6,6 +6,7 @@
  *   write_expr.c    a node as an expression, and what is folded into it
  *   write_op.c      an op on expressions, from its signature
  *   write_slice.c   slices as subscripts or calls
+ *   write_comment.c comments
  *   write_dim.c     dims, types and literals
  *   write_names.c   names for variables, once the tree is there
  *   write_tree.c    nodes of the tree
@@ -84,6 +85,14 @@ item *write_line(writing *w, lines *l, item_kind kind);
 int write_width(const expr *e);
 /* Whether literals alone make it, so that it adopts the element type that its context asks for. */
 bool write_flexible(const expr *e);
+
+/* ---- write_comment.c ---- */
+/* NULL: an empty line. */
+void write_comment(writing *w, comments *to, const char *words);
+/* Says which line of the source the line answers: once where several in a row do, above those that are long. */
+void write_answer(writing *w, lines *l, item *it, const node *n, bool above);
+/* The heading that waits, above the first line or behind an empty one. */
+void write_heading(writing *w, lines *l, comments *to, bool first);
 
 /* ---- write_dim.c ---- */
 /* A dim as an expression of I64s (or of what its context asks for, if it is made of dim names alone). */
