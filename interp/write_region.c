@@ -68,10 +68,13 @@ static item *statement(writing *w, lines *l, expr *done) {
 static void place(writing *w, lines *l, var v) {
     written *of = write_of(w, v);
     const node *n = of->made_by;
-    expr *waiting = write_alone(w, (dtype)graph_type(w->g, v)->dtype, of->value);
+    bool tape = graph_at(w->g, v)->tape != NULL;
+    expr *waiting = tape ? of->value : write_alone(w, (dtype)graph_type(w->g, v)->dtype, of->value);
     of->value = NULL;
     item *it = let(w, l, write_bind(w, write_same(w, v)), waiting);
-    if (it != NULL) write_answer(w, l, it, n, false);
+    if (it == NULL) return;
+    if (n->kind == NODE_TAPE) it->type = write_var_type(w, v);
+    write_answer(w, l, it, n, false);
 }
 
 /* How long a line is that reads these, if those that are wider than `most` are placed; and the widest of the
