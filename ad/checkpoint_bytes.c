@@ -115,7 +115,10 @@ static void meet(adjoints *a, uint32_t index) {
 
 static void meet_region(adjoints *a, const record *r) {
     uint32_t end = r->u.region.place + r->u.region.results + r->u.region.reads;
-    for (uint32_t place = r->u.region.place; place < end; place++) meet(a, tape_operand(a->t, place));
+    for (uint32_t place = r->u.region.place; place < end; place++) {
+        /* A forgotten record may stand in a piece that is still there. */
+        if (!pile_is_hollow(&a->t->operands, place)) meet(a, tape_operand(a->t, place));
+    }
     a->most = larger(a->most, a->live);
 }
 
@@ -124,6 +127,8 @@ static void pass_op(adjoints *a, uint32_t index) {
     const record *r = tape_record(a->t, index);
     size_t own = result_bytes(a->t, r), largest = own;
     for (int k = 0; k < r->n; k++) {
+        bool listed = r->n > 3 || r->op == OP_custom;
+        if (listed && pile_is_hollow(&a->t->operands, r->in[0] + (uint32_t)k)) continue;
         uint32_t operand = record_operand(a->t, r, k);
         if (operand == 0) continue;
         meet(a, operand);

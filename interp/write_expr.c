@@ -135,9 +135,17 @@ bool write_waits(const writing *w, const node *n, const region *in) {
     return of->reads == 0 || (of->reads == 1 && of->read_in == in && !of->pinned && !named);
 }
 
+/* v is read where the text reads what waits with it, which may be behind its node's place. */
+static void read_until(writing *w, var v, int place) {
+    written *of = write_of(w, v);
+    if (of->last_read < place) of->last_read = place;
+    for (int k = 0; of->made_by != NULL && k < of->made_by->n; k++) read_until(w, of->made_by->in[k], place);
+}
+
 void write_wait(writing *w, const node *n) {
     if (renames(n) || is_repeated(w, n)) return;
     written *of = &w->vars[n->out[0]];
+    for (int k = 0; k < n->n; k++) read_until(w, n->in[k], of->last_read);
     of->value = write_value(w, n);
     of->made_by = n;
 }

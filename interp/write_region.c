@@ -71,6 +71,7 @@ static void place(writing *w, lines *l, var v) {
     bool tape = graph_at(w->g, v)->tape != NULL;
     expr *waiting = tape ? of->value : write_alone(w, (dtype)graph_type(w->g, v)->dtype, of->value);
     of->value = NULL;
+    of->made_by = NULL;
     item *it = let(w, l, write_bind(w, write_same(w, v)), waiting);
     if (it == NULL) return;
     if (n->kind == NODE_TAPE) it->type = write_var_type(w, v);
@@ -229,6 +230,7 @@ static void write_carry(writing *w, const region *r, const node *n, int i, carry
     var of = n->inside[1]->params[i];
     dtype t = (dtype)graph_type(w->g, of)->dtype;
     c->init = given(w, r, n, i);
+    if (w->failed) return;
     c->symbol = &w->vars[of].symbol;
     w->vars[of].bound = true;
     bool tape = graph_at(w->g, of)->tape != NULL;

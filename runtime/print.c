@@ -299,7 +299,8 @@ static void json_elements(text *t, const tensor *x, int axis, const char *p) {
         json_number(t, (dtype)x->dtype, p);
         return;
     }
-    int64_t step = x->strides[axis] * (int64_t)dtype_size((dtype)x->dtype);
+    /* Of a tensor without elements an axis may be as long as a size can be. */
+    int64_t step = x->size > 0 ? x->strides[axis] * (int64_t)dtype_size((dtype)x->dtype) : 0;
     text_add_char(t, '[');
     for (int64_t i = 0; i < x->dims[axis] && !t->failed; i++) {
         if (i > 0) text_add_char(t, ',');
