@@ -179,7 +179,7 @@ def test_check(k):
     k.ends(3, "check", k.file("q.kina", "fn never(x: F32) -> F32 { x + y }\n1\n"), says=["y"])
 
 
-# ---- functions and arguments ----
+# ---- layout ----
 
 def test_fmt(k):
     loose, laid = "// c\r\nlet x=1;x+(2) // d\n\n\n", "// c\nlet x = 1;\nx + 2 // d\n"
@@ -206,6 +206,60 @@ def test_fmt(k):
     k.ends(2, "fmt", "--fn", "f", "a.kina", says=["--fn"])
     k.ends(2, "--check", "a.kina", says=["--check"])
 
+
+# ---- printed gradients ----
+
+ROOT = """fn root(a: F64) -> F64 {
+    let r = while (abs(r * r - a) > 1e-12 * a) [r = a] { 0.5 * (r + a / r) };
+    r
+}
+fn count(n: I32) -> I32 { n }
+fn pair(x: F32) -> (F32, F32) { (x, x * x) }
+fn power(x: F32, n: I32) -> F32 { if (n < 1) { x } else { x * power(x, n - 1) } }
+handle root(2.0) with reverseMode
+"""
+
+
+def test_grad(k):
+    source = k.file("p.kina", ROOT)
+    name, derivative = "root", source
+    for order in range(3):  # the gradient, its own, and that one's
+        printed = k.ends(0, "grad", derivative, "--fn", name, "--mode", "grad").out
+        derivative, name = k.file(f"d{order}.kina", printed), name + "_grad"
+        need("handle" not in printed, "a handler is left")
+        need(k.ends(0, "fmt", "-", stdin=printed).out == printed, f"order {order + 1} is not its own layout")
+        need(k.ends(0, "check", derivative).err == "", f"order {order + 1} has warnings")
+    got = k.numbers(k.file("v.kina", k.ends(0, "grad", source, "--fn", "root").out), "--fn", "root_value_and_grad",
+                    "--arg", "a=2.0")
+    need(got == k.numbers(source), f"other bits than the engine: {got}")
+    seeded = k.file("s.kina", k.ends(0, "grad", source, "--fn", "root", "--mode", "vjp").out)
+    need(k.numbers(seeded, "--fn", "root_vjp", "--arg", "a=2.0", "--arg", "seed=2.0")[1] == 2 * got[1], "a cotangent")
+    need("fn pair_jvp(x: F32, t_x: F32)" in k.ends(0, "grad", source, "--fn", "pair", "--mode", "jvp").out, "tangents")
+
+
+def test_grad_errors(k):
+    source = k.file("p.kina", ROOT)
+    k.ends(3, "grad", source, "--fn", "count", says=["K0209", "floating"])
+    k.ends(3, "grad", source, "--fn", "pair", says=["K0209", "tuple", "--mode vjp"])
+    k.ends(4, "grad", source, "--fn", "power", says=["K0703", "calls itself", "while"])
+    k.ends(2, "grad", source, "--fn", "rot", says=["did you mean", "root"])
+    k.ends(2, "grad", source, says=["--fn"])
+    k.ends(2, "grad", source, "--fn", "root", "--wrt", "b", says=["--wrt", "b"])
+    k.ends(2, "grad", source, "--fn", "power", "--wrt", "n", says=["--wrt", "floating"])
+    k.ends(2, "grad", source, "--fn", "root", "--mode", "hessian", says=["--mode"])
+    k.ends(3, "grad", k.file("q.kina", "fn f(x: F32) -> F32 { x + y }\n"), "--fn", "f", says=["y"])
+
+
+def test_certify(k):
+    source = k.file("p.kina", ROOT)
+    said = k.ends(0, "certify", source, "--fn", "root", "--random", "6").out
+    need("1 functions certified" in said and "second order" in said, said)
+    k.ends(3, "certify", source, "--fn", "count", says=["K0209"])
+    k.ends(3, "certify", k.file("q.kina", "1 + 1\n"), says=["no function with a gradient"])
+    k.ends(4, "certify", source, "--fn", "power", says=["K0703"])
+
+
+# ---- functions and arguments ----
 
 def test_fn_with_literals(k):
     source = k.file("p.kina", SQUARE)
