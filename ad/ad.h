@@ -89,9 +89,9 @@ bool ad_parameter(context *c, span where, value *v) MUST_CHECK;
  * for `handlers` even when v is passive (the text alone decides). */
 bool ad_join(context *c, uint8_t handlers, span where, value *v) MUST_CHECK;
 bool ad_carry(context *c, uint8_t handlers, span where, value *v) MUST_CHECK;
-/* Behind the joins of an `if`: the joins, whether it gives tapes, the tag, 0 for then and 1 for else, and every outer value that
+/* Behind the joins of an `if`: the tape_top before its branch, the joins, whether it gives tapes, the tag, 0 for then and 1 for else, and every outer value that
  * either branch reads. */
-bool ad_branch(context *c, const value *const *results, int result_count, bool tapes, uint32_t tag,
+bool ad_branch(context *c, uint32_t first, const value *const *results, int result_count, bool tapes, uint32_t tag,
                const value *const *reads, int count, span where) MUST_CHECK;
 /* Behind a loop: the tape_top before its first carry was made, its last carries, the trip count, and every
  * outer value that the body reads. */

@@ -46,10 +46,10 @@ bool ad_carry(context *c, uint8_t handlers, span where, value *v) {
     return boundary(c, OP_carry, handlers, where, v);
 }
 
-bool ad_branch(context *c, const value *const *results, int result_count, bool tapes, uint32_t tag,
+bool ad_branch(context *c, uint32_t first, const value *const *results, int result_count, bool tapes, uint32_t tag,
                const value *const *reads, int count, span where) {
     if (!ad_recording(c)) return true;
-    if (!tape_note_region(c->tape, RECORD_BRANCH, 0, tag, results, result_count, reads, count, where)) return false;
+    if (!tape_note_region(c->tape, RECORD_BRANCH, first, tag, results, result_count, reads, count, where)) return false;
     tape_record(c->tape, tape_top(c->tape) - 1)->saves = tapes;
     return true;
 }

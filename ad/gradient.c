@@ -186,12 +186,14 @@ void gradient_reverse(graph *g, const handled_text *t, const var *seeds, var *gr
     int to = t->r->count;
     reversal_mark(&v, t->r, t->from, to);
     v.w.answers = t->where;
+    bool live = false; /* of a passive primal there is no backward part at all */
     for (int i = t->primal_count - 1; i >= 0; i--) {
+        live |= reversal_wants(&v, t->primals[i]);
         op_type type = *graph_type(g, t->primals[i]);
         var seed = seeds[i] != VAR_NONE ? seeds[i] : writer_filled(&v.w, &type, 1.0);
         reversal_accumulate(&v, t->primals[i], seed);
     }
-    reversal_sweep(&v, t->r, t->from, to);
+    if (live) reversal_sweep(&v, t->r, t->from, to);
     v.w.answers = (span){0, 0};
     for (int i = 0; i < t->count && !graph_bad(g); i++) {
         reversal_zero_if_absent(&v, t->params[i]);

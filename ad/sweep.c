@@ -224,7 +224,7 @@ static bool sweep_custom(sweep *s, const record *r, const value *d) {
 }
 
 bool sweep_live(sweep *s, const record *r) {
-    if (r->saves != 0) return true;
+    if (r->saves != 0 && s->at < s->dead_from) return true;
     for (uint32_t i = 0; i < r->u.region.results; i++) {
         uint32_t index = tape_operand(s->t, r->u.region.place + i);
         if (sweep_wants(s, index) && sweep_adjoint(s, index)->kind != VALUE_NONE) return true;
@@ -244,7 +244,7 @@ bool sweep_zero_region(sweep *s, const record *r, bool results) {
 static bool sweep_region(sweep *s, const record *r) {
     bool branch = r->op == RECORD_BRANCH;
     if (!sweep_live(s, r)) {
-        if (!branch && r->in[0] < s->dead_from) s->dead_from = r->in[0];
+        if (r->in[0] < s->dead_from) s->dead_from = r->in[0];
         return true;
     }
     if (!sweep_zero_region(s, r, !branch)) return false;

@@ -13,7 +13,7 @@ typedef struct sweep {
     uint32_t base;              /* the first record in the chunk of the handler's first */
     bool frees_records;         /* no handler outside */
     bool frees_saved;           /* no reverse handler outside */
-    uint32_t dead_from;         /* records from here on belong to a loop without a live result */
+    uint32_t dead_from;         /* records from here on belong to a branch or loop without a live result */
     uint32_t at;                /* the record being swept */
     uint32_t next;              /* the sweep goes on below this one */
     performer p;

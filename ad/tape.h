@@ -36,7 +36,7 @@ typedef struct record {
     uint32_t shape : 24;        /* of the result: tape_shape */
     uint32_t handlers : 8;      /* the reverse handlers that the result is active for */
     uint32_t in[2];             /* operands' indices; n > 3: in[0] is their place among the operands;
-                                   LOOP, CHECKPOINT: in[0] is the loop's first record */
+                                   BRANCH, LOOP, CHECKPOINT: in[0] is the region's first record */
     union {
         struct {
             const op_attrs *attrs;

@@ -191,7 +191,8 @@ static value_list results_of(evaluator *ev, const value *v, int count) {
 
 /* ---- conditionals ---- */
 
-static bool note_branch(evaluator *ev, value *frame, const code *n, bool taken, int count, value *out) {
+static bool note_branch(evaluator *ev, value *frame, const code *n, bool taken, uint32_t first, int count,
+                        value *out) {
     value_list reads = reads_of(ev, frame, &n->u.branch.reads);
     uint8_t handlers = reads.failed ? 0 : value_list_active(&reads);
     bool ok = !reads.failed;
@@ -201,7 +202,7 @@ static bool note_branch(evaluator *ev, value *frame, const code *n, bool taken, 
         ok = all_boundaries(ev, BOUNDARY_JOIN, handlers, n->where, out, count);
         value_list joins = results_of(ev, out, ok ? count : 0);
         ok = ok && !joins.failed &&
-             ad_branch(ev->c, joins.item, joins.count, any_tape(out, count), taken ? 0 : 1, reads.item, reads.count, n->where);
+             ad_branch(ev->c, first, joins.item, joins.count, any_tape(out, count), taken ? 0 : 1, reads.item, reads.count, n->where);
         value_list_close(&joins);
     }
     value_list_close(&reads);
@@ -223,9 +224,10 @@ static bool decide(evaluator *ev, value *frame, const code *n, bool *taken) {
 bool eval_if(evaluator *ev, value *frame, const code *n, int count, value *out) {
     bool taken;
     if (!decide(ev, frame, n, &taken)) return false;
+    uint32_t first = ad_handling(ev->c) ? tape_top(ev->c->tape) : 0;
     const code *branch = taken ? n->u.branch.then : n->u.branch.otherwise;
     if (!eval_many(ev, frame, branch, count, out)) return false;
-    return !ad_handling(ev->c) || note_branch(ev, frame, n, taken, count, out);
+    return !ad_handling(ev->c) || note_branch(ev, frame, n, taken, first, count, out);
 }
 
 /* ---- loops ---- */
