@@ -264,16 +264,6 @@ uint32_t ad_pushing(const context *c) {
     return all;
 }
 
-/* v as a fresh value, which every handler takes for what v was. */
-static bool refreshed(context *c, span where, value *v) {
-    op_call call = {.op = OP_identity, .n = 1, .in = v, .where = where};
-    value fresh;
-    if (!door_perform(c, &call, &fresh)) return false;
-    value_release(c, *v);
-    *v = fresh;
-    return true;
-}
-
 static bool zero_tangent(context *c, forward_scope *s, span where, value *v) {
     value zeros;
     return zeros_like(c, s, v, where, &zeros) && keep_tangent(c, s, zeros, where, v);
@@ -286,7 +276,7 @@ static bool spread_at(context *c, handler *h, uint32_t handlers, span where, val
     forward_scope *s = (forward_scope *)h;
     if (h->perform != forward_perform || (bit_of(h) & handlers) == 0) return true;
     if (forward_tangent(s, v->index) != NULL) return true;
-    if (!*fresh && v->index != 0 && !refreshed(c, where, v)) return false;
+    if (!*fresh && v->index != 0 && !performer_refresh(c, OP_identity, where, v)) return false;
     *fresh = true;
     return forward_tangent(s, v->index) != NULL || zero_tangent(c, s, where, v);
 }

@@ -5,15 +5,6 @@
 
 /* ---- adjoints ---- */
 
-/* Named after what it belongs to, unless it has a name already. */
-static void name_adjoint(reversal *v, var t, var of) {
-    graph_var *g = graph_at(v->g, t);
-    if (g->name == NULL && g->derivative_of == VAR_NONE) {
-        g->derivative_of = of;
-        g->prefix = "d_";
-    }
-}
-
 var reversal_zeros(reversal *v, var of) {
     if (graph_at(v->g, of)->tape != NULL) return reversal_empty_tape(v, of);
     op_type type = *graph_type(v->g, of);
@@ -25,7 +16,7 @@ void reversal_zero_if_absent(reversal *v, var of) {
     var zeros = reversal_zeros(v, of);
     if (zeros == VAR_NONE) return;
     v->adjoint[of] = zeros;
-    name_adjoint(v, zeros, of);
+    graph_name_derivative(v->g, zeros, of, "d_");
 }
 
 void reversal_accumulate(reversal *v, var to, var t) {
@@ -33,7 +24,7 @@ void reversal_accumulate(reversal *v, var to, var t) {
     if (v->adjoint[to] != VAR_NONE) t = writer_op(&v->w, OP_add, NULL, 2, (var[]){v->adjoint[to], t});
     if (t == VAR_NONE) return;
     v->adjoint[to] = t;
-    name_adjoint(v, t, to);
+    graph_name_derivative(v->g, t, to, "d_");
 }
 
 var reversal_take(reversal *v, var of) {
@@ -66,35 +57,19 @@ static void sink_into(void *self, int k, op_id op, const op_attrs *attrs, int n,
     }
     if (sum == VAR_NONE) return;
     v->adjoint[to] = sum;
-    name_adjoint(v, sum, to);
+    graph_name_derivative(v->g, sum, to, "d_");
 }
 
 /* ---- one node ---- */
 
 static void sweep_rule(reversal *v, const node *n, var d) {
-    op_type in_type[ARITY_MANY];
-    int64_t sizes[ARITY_MANY];
     bool wants[ARITY_MANY];
-    for (int k = 0; k < n->n; k++) {
-        in_type[k] = *graph_type(v->g, n->in[k]);
-        wants[k] = reversal_wants(v, n->in[k]);
-        sizes[k] = in_type[k].dims[n->attrs->axis];
-    }
-    const op_type *out = graph_type(v->g, n->out[0]);
-    op_attrs attrs = *n->attrs;
-    rule_site site = {
-        .attrs = &attrs,
-        .n = n->n,
-        .in_type = in_type,
-        .out_type = *out,
-        .out_ones = graph_ones(out),
-        .in = n->in,
-        .out = n->out[0],
-        .wants = wants,
-        .d = d,
-        .sizes = sizes,
-    };
-    rules_vjp(&v->w.b, (op_id)n->op, &site);
+    for (int k = 0; k < n->n; k++) wants[k] = reversal_wants(v, n->in[k]);
+    node_site site;
+    node_site_init(&site, v->g, n);
+    site.rule.wants = wants;
+    site.rule.d = d;
+    rules_vjp(&v->w.b, (op_id)n->op, &site.rule);
 }
 
 static void sweep_op(reversal *v, const node *n) {

@@ -4,12 +4,6 @@
 
 #include "ad/reversal.h"
 
-static void *reversal_take_memory(reversal *v, size_t bytes) {
-    void *block = arena_take(v->g->a, bytes > 0 ? bytes : 1);
-    if (block == NULL) v->g->failed = true;
-    return block;
-}
-
 /* True when one of the results has an adjoint, or is a tape: then the text has a backward part for it. */
 static bool live(const reversal *v, const node *n) {
     for (int i = 0; i < n->m; i++) {
@@ -37,7 +31,7 @@ var reversal_adjoint_var(reversal *v, var of) {
 /* The active ones among what the text reads inside. */
 static int active_reads(reversal *v, const node *n, var **out) {
     int count = 0;
-    *out = reversal_take_memory(v, (size_t)n->read_count * sizeof **out);
+    *out = graph_take(v->g, (size_t)n->read_count * sizeof **out);
     for (int i = 0; *out != NULL && i < n->read_count; i++) {
         if (reversal_wants(v, n->reads[i])) (*out)[count++] = n->reads[i];
     }
@@ -92,10 +86,10 @@ void reversal_if(reversal *v, node *n) {
     taking_if t = {.n = n};
     t.reads = active_reads(v, n, &t.read);
     size_t bytes = (size_t)(t.reads + n->m) * sizeof(var);
-    t.before = reversal_take_memory(v, bytes);
-    t.after[0] = reversal_take_memory(v, bytes);
-    t.after[1] = reversal_take_memory(v, bytes);
-    t.d = reversal_take_memory(v, bytes);
+    t.before = graph_take(v->g, bytes);
+    t.after[0] = graph_take(v->g, bytes);
+    t.after[1] = graph_take(v->g, bytes);
+    t.d = graph_take(v->g, bytes);
     if (v->g->failed) return;
     for (int i = 0; i < n->m; i++) t.d[i] = reversal_wants(v, n->out[i]) ? reversal_take(v, n->out[i]) : VAR_NONE;
     for (int i = 0; i < t.reads; i++) {
@@ -173,7 +167,7 @@ static void backward_params(reversal *v, taking_while *t, region *back, var *d) 
 static void backward_body(reversal *v, taking_while *t) {
     graph *g = v->g;
     region *outside = v->w.r, *body = t->n->inside[1], *back = region_new(g, outside, t->made);
-    var *d = reversal_take_memory(v, (size_t)t->carries * sizeof *d);
+    var *d = graph_take(v->g, (size_t)t->carries * sizeof *d);
     if (back == NULL || d == NULL) return;
     back->forward = body;
     t->made->inside[1] = back;
@@ -215,7 +209,7 @@ static void backward_results(reversal *v, taking_while *t) {
 
 static bool open_while(reversal *v, taking_while *t, node *n) {
     *t = (taking_while){.n = n};
-    t->carry = reversal_take_memory(v, (size_t)n->m * sizeof *t->carry);
+    t->carry = graph_take(v->g, (size_t)n->m * sizeof *t->carry);
     if (t->carry == NULL) return false;
     for (int i = 0; i < n->m; i++) {
         if (!reversal_wants(v, n->out[i])) continue;
@@ -225,8 +219,8 @@ static bool open_while(reversal *v, taking_while *t, node *n) {
     }
     t->reads = active_reads(v, n, &t->read);
     int all = 1 + t->carries + t->reads;
-    t->in = reversal_take_memory(v, (size_t)all * sizeof *t->in);
-    t->next = reversal_take_memory(v, (size_t)all * sizeof *t->next);
+    t->in = graph_take(v->g, (size_t)all * sizeof *t->in);
+    t->next = graph_take(v->g, (size_t)all * sizeof *t->next);
     return !v->g->failed;
 }
 

@@ -18,22 +18,11 @@ typedef struct segmenting {
     var *read, *d, *next;
 } segmenting;
 
-static void *segment_take(segmenting *s, size_t bytes) {
-    void *block = s->g->failed ? NULL : arena_take(s->g->a, bytes > 0 ? bytes : 1);
-    if (block == NULL) s->g->failed = true;
-    return block;
-}
-
 static var state_tape(segmenting *s) { return graph_tape_var(s->g, s->element, "states"); }
 
-static var like(graph *g, var v) {
-    graph_var old = *graph_at(g, v);
-    return old.tape != NULL ? graph_tape_var(g, old.tape, old.name) : graph_var_new(g, &old.type, old.name);
-}
-
 static bool make_element(segmenting *s) {
-    s->element = segment_take(s, sizeof *s->element);
-    tape_leaf *leaf = segment_take(s, (size_t)s->carries * sizeof *leaf);
+    s->element = graph_take(s->g, sizeof *s->element);
+    tape_leaf *leaf = graph_take(s->g, (size_t)s->carries * sizeof *leaf);
     if (leaf == NULL || s->element == NULL) return false;
     for (int i = 0; i < s->carries; i++) {
         const graph_var *p = graph_at(s->g, s->n->inside[1]->params[i]);
@@ -45,7 +34,7 @@ static bool make_element(segmenting *s) {
 
 static var *no_clones(segmenting *s) {
     s->count = s->g->count;
-    var *to = segment_take(s, (size_t)s->count * sizeof *to);
+    var *to = graph_take(s->g, (size_t)s->count * sizeof *to);
     for (int i = 0; to != NULL && i < s->count; i++) to[i] = VAR_NONE;
     return to;
 }
@@ -106,7 +95,7 @@ static void segment_forward(segmenting *s, int64_t k) {
     region *body = outer->inside[1] = region_new(g, r, outer);
     if (body == NULL) return;
     for (int i = 0; i < s->carries && !g->failed; i++) {
-        (void)region_param(g, body, like(g, inner->inside[1]->params[i]));
+        (void)region_param(g, body, graph_var_like(g, inner->inside[1]->params[i]));
         node_add_in(g, outer, inner->in[i]);
         node_add_out(g, r, outer, inner->out[i]);
     }
@@ -116,7 +105,7 @@ static void segment_forward(segmenting *s, int64_t k) {
     inner->inside[0]->outer = inner->inside[1]->outer = body;
     for (int i = 0; i < s->carries; i++) {
         inner->in[i] = body->params[i];
-        node_out(g, body, inner, i, like(g, inner->out[i]));
+        node_out(g, body, inner, i, graph_var_like(g, inner->out[i]));
     }
     limit(s, inner, k);
     push_state(s, body, tape);
@@ -135,8 +124,8 @@ static void segment_forward(segmenting *s, int64_t k) {
 static void mark_clones(segmenting *s) {
     reversal *v = s->v;
     int count = s->g->count;
-    bool *active = segment_take(s, (size_t)count * sizeof *active);
-    var *adjoint = segment_take(s, (size_t)count * sizeof *adjoint);
+    bool *active = graph_take(s->g, (size_t)count * sizeof *active);
+    var *adjoint = graph_take(s->g, (size_t)count * sizeof *adjoint);
     if (active == NULL || adjoint == NULL) return;
     for (int i = 0; i < count; i++) {
         active[i] = i < v->count && v->active[i];
@@ -167,7 +156,7 @@ static void sweep_segment(segmenting *s, const node *kept, const node *inner) {
     again->inside[1] = graph_clone(g, inner->inside[1], back, again, false, s->to, s->count);
     if (g->failed) return;
     for (int i = 0; i < inner->m; i++) {
-        node_out(g, back, again, i, like(g, inner->out[i]));
+        node_out(g, back, again, i, graph_var_like(g, inner->out[i]));
         s->to[inner->out[i]] = again->out[i];
     }
     mark_clones(s);
@@ -190,7 +179,7 @@ static void backward_body(segmenting *s, node *made, const node *inner) {
     node *kept = g->failed ? NULL : node_new(g, back, NODE_POP, 1, &tape, 1 + s->carries);
     if (kept == NULL) return;
     node_out(g, back, kept, 0, state_tape(s));
-    for (int i = 0; i < s->carries; i++) node_out(g, back, kept, 1 + i, like(g, inner->inside[1]->params[i]));
+    for (int i = 0; i < s->carries; i++) node_out(g, back, kept, 1 + i, graph_var_like(g, inner->inside[1]->params[i]));
     v->w.r = back;
     sweep_segment(s, kept, inner);
     s->next[0] = kept->out[0];
@@ -241,9 +230,9 @@ static void segment_backward(segmenting *s, const node *inner) {
     graph *g = s->g;
     reversal *v = s->v;
     int all = 1 + s->actives + s->reads;
-    var *in = segment_take(s, (size_t)all * sizeof *in);
-    s->d = segment_take(s, (size_t)all * sizeof *s->d);
-    s->next = segment_take(s, (size_t)all * sizeof *s->next);
+    var *in = graph_take(s->g, (size_t)all * sizeof *in);
+    s->d = graph_take(s->g, (size_t)all * sizeof *s->d);
+    s->next = graph_take(s->g, (size_t)all * sizeof *s->next);
     if (g->failed) return;
     in[0] = s->states;
     for (int i = 0; i < s->actives; i++) {
@@ -268,8 +257,8 @@ void reversal_every(reversal *v, node *n) {
     int64_t k = n->policy.k;
     n->policy.k = 0;
     if (!make_element(&s)) return;
-    s.carry = segment_take(&s, (size_t)n->m * sizeof *s.carry);
-    s.read = segment_take(&s, (size_t)n->read_count * sizeof *s.read);
+    s.carry = graph_take(s.g, (size_t)n->m * sizeof *s.carry);
+    s.read = graph_take(s.g, (size_t)n->read_count * sizeof *s.read);
     if (v->g->failed) return;
     for (int i = 0; i < n->m; i++) {
         if (reversal_wants(v, n->out[i])) s.carry[s.actives++] = i;

@@ -15,21 +15,10 @@ typedef struct pushing {
     var *tangent;               /* by variable; VAR_NONE where absent */
 } pushing;
 
-static void *pushing_take(pushing *p, size_t bytes) {
-    void *block = arena_take(p->g->a, bytes > 0 ? bytes : 1);
-    if (block == NULL) p->g->failed = true;
-    return block;
-}
-
 static var tangent_of(const pushing *p, var v) { return v >= 0 && v < p->count ? p->tangent[v] : VAR_NONE; }
 
 static var named_tangent(pushing *p, var t, var of) {
-    if (t == VAR_NONE) return t;
-    graph_var *v = graph_at(p->g, t);
-    if (v->name == NULL && v->derivative_of == VAR_NONE) {
-        v->derivative_of = of;
-        v->prefix = "t_";
-    }
+    graph_name_derivative(p->g, t, of, "t_");
     return t;
 }
 
@@ -53,8 +42,8 @@ static bool carries_tangent(const pushing *p, var v) {
 /* Of a tape, a tape of the tangents of its floating leaves. */
 static tape_element *tangent_element(pushing *p, tape_element *of) {
     if (of->tangent != NULL) return of->tangent;
-    tape_element *e = pushing_take(p, sizeof *e);
-    tape_leaf *leaf = pushing_take(p, (size_t)of->count * sizeof *leaf);
+    tape_element *e = graph_take(p->g, sizeof *e);
+    tape_leaf *leaf = graph_take(p->g, (size_t)of->count * sizeof *leaf);
     if (e == NULL || leaf == NULL) return NULL;
     *e = (tape_element){.leaf = leaf};
     for (int i = 0; i < of->count; i++) {
@@ -122,28 +111,12 @@ static void push_pop(pushing *p, const node *n) {
 static void push_op(pushing *p, node *n) {
     if (op_table[n->op].rule == OP_RULE_NONE || !any_tangent(p, n->n, n->in)) return;
     if (!graph_floating(p->g, n->out[0])) return;
-    op_type in_type[ARITY_MANY];
-    int64_t sizes[ARITY_MANY];
     var tangent[ARITY_MANY];
-    for (int k = 0; k < n->n; k++) {
-        in_type[k] = *graph_type(p->g, n->in[k]);
-        sizes[k] = in_type[k].dims[n->attrs->axis];
-        tangent[k] = tangent_of(p, n->in[k]);
-    }
-    op_attrs attrs = *n->attrs;
-    const op_type *out = graph_type(p->g, n->out[0]);
-    rule_site site = {
-        .attrs = &attrs,
-        .n = n->n,
-        .in_type = in_type,
-        .out_type = *out,
-        .out_ones = graph_ones(out),
-        .in = n->in,
-        .out = n->out[0],
-        .tangent = tangent,
-        .sizes = sizes,
-    };
-    set_tangent(p, n->out[0], n->op == OP_identity ? tangent[0] : rules_jvp(&p->w.b, (op_id)n->op, &site));
+    for (int k = 0; k < n->n; k++) tangent[k] = tangent_of(p, n->in[k]);
+    node_site site;
+    node_site_init(&site, p->g, n);
+    site.rule.tangent = tangent;
+    set_tangent(p, n->out[0], n->op == OP_identity ? tangent[0] : rules_jvp(&p->w.b, (op_id)n->op, &site.rule));
 }
 
 static void push_call(pushing *p, node *n) {
@@ -158,8 +131,8 @@ static void push_call(pushing *p, node *n) {
                      call->name);
         return;
     }
-    graph_call *rule = pushing_take(p, sizeof *rule);
-    var *in = pushing_take(p, 2 * (size_t)n->n * sizeof *in);
+    graph_call *rule = graph_take(p->g, sizeof *rule);
+    var *in = graph_take(p->g, 2 * (size_t)n->n * sizeof *in);
     if (rule == NULL || in == NULL) return;
     *rule = (graph_call){.name = call->jvp_name, .decl = call->jvp_decl, .body = call->jvp};
     int count = n->n;
@@ -214,8 +187,8 @@ static void push_while(pushing *p, node *n) {
     bool lively = any_tangent(p, n->read_count, n->reads) || any_tangent(p, n->n, n->in);
     region *outside = p->w.r, *body = n->inside[1];
     int carries = n->n;
-    var *init = pushing_take(p, (size_t)carries * sizeof *init);
-    var *inside = pushing_take(p, (size_t)carries * sizeof *inside);
+    var *init = graph_take(p->g, (size_t)carries * sizeof *init);
+    var *inside = graph_take(p->g, (size_t)carries * sizeof *inside);
     if (init == NULL || inside == NULL) return;
     if (!lively) {
         push_region(p, body, 0);
@@ -261,7 +234,7 @@ static void push_node(pushing *p, node *n) {
 static void push_region(pushing *p, region *r, int from) {
     region *outside = p->w.r;
     int count = r->count - from;
-    node **nodes = pushing_take(p, (size_t)count * sizeof(node *));
+    node **nodes = graph_take(p->g, (size_t)count * sizeof(node *));
     if (nodes == NULL) return;
     if (count > 0) memcpy(nodes, r->nodes + from, (size_t)count * sizeof(node *));
     r->count = from;
@@ -277,7 +250,7 @@ void gradient_forward(graph *g, const handled_text *t, const var *tangents, var 
     pushing p = {.g = g, .count = g->count};
     for (int i = 0; i < t->primal_count; i++) out[i] = VAR_NONE;
     writer_init(&p.w, g, t->r, (span){0, 0});
-    p.tangent = pushing_take(&p, (size_t)(g->count + 1) * sizeof *p.tangent);
+    p.tangent = graph_take(p.g, (size_t)(g->count + 1) * sizeof *p.tangent);
     if (p.tangent == NULL) return;
     for (int i = 0; i < g->count; i++) p.tangent[i] = VAR_NONE;
     for (int i = 0; i < t->count; i++) p.tangent[t->params[i]] = tangents[i];

@@ -23,21 +23,15 @@ typedef struct adjoint_tape {
     bool settled;               /* leaves that receive nothing are out */
 } adjoint_tape;
 
-static void *reversal_memory(reversal *v, size_t bytes) {
-    void *block = arena_take(v->g->a, bytes > 0 ? bytes : 1);
-    if (block == NULL) v->g->failed = true;
-    return block;
-}
-
 /* Of a tape that was not seen yet: an adjoint leaf for each floating leaf and for each tape. */
 static adjoint_tape *adjoint_of(reversal *v, const tape_element *of) {
     for (adjoint_tape *t = v->tapes; t != NULL; t = t->next) {
         if (t->of == of) return t;
     }
-    adjoint_tape *t = reversal_memory(v, sizeof *t);
-    tape_element *element = reversal_memory(v, sizeof *element);
-    tape_leaf *leaf = reversal_memory(v, (size_t)of->count * sizeof *leaf);
-    int *which = reversal_memory(v, (size_t)of->count * sizeof *which);
+    adjoint_tape *t = graph_take(v->g, sizeof *t);
+    tape_element *element = graph_take(v->g, sizeof *element);
+    tape_leaf *leaf = graph_take(v->g, (size_t)of->count * sizeof *leaf);
+    int *which = graph_take(v->g, (size_t)of->count * sizeof *which);
     if (v->g->failed) return NULL;
     *element = (tape_element){.leaf = leaf};
     *t = (adjoint_tape){.next = v->tapes, .of = of, .element = element, .which = which};
@@ -72,10 +66,7 @@ var reversal_empty_tape(reversal *v, var of) {
 
 /* Names d after `of`. */
 static var named(reversal *v, var d, var of) {
-    if (d != VAR_NONE) {
-        graph_at(v->g, d)->derivative_of = of;
-        graph_at(v->g, d)->prefix = "d_";
-    }
+    graph_name_derivative(v->g, d, of, "d_");
     return d;
 }
 
@@ -99,11 +90,11 @@ void reversal_pop(reversal *v, node *n) {
     if (!reversal_wants(v, tape)) return;
     if (v->adjoint[rest] == VAR_NONE && !any_leaf(v, n)) return;
     adjoint_tape *t = adjoint_of(v, graph_at(v->g, tape)->tape);
-    adjoint_push *push = reversal_memory(v, sizeof *push);
+    adjoint_push *push = graph_take(v->g, sizeof *push);
     if (t == NULL || push == NULL) return;
     int count = t->element->count;
-    var *in = reversal_memory(v, (size_t)(count + 1) * sizeof *in);
-    bool *absent = reversal_memory(v, (size_t)(count + 1) * sizeof *absent);
+    var *in = graph_take(v->g, (size_t)(count + 1) * sizeof *in);
+    bool *absent = graph_take(v->g, (size_t)(count + 1) * sizeof *absent);
     if (in == NULL || absent == NULL) return;
     reversal_zero_if_absent(v, rest);
     in[0] = reversal_take(v, rest);

@@ -17,12 +17,6 @@ typedef struct carrying {
     int64_t *from, *to;         /* sizes that are carried: their symbols there and here */
 } carrying;
 
-static void *taken(carrying *t, size_t bytes) {
-    void *block = arena_take(t->g->a, bytes > 0 ? bytes : 1);
-    if (block == NULL) t->g->failed = true;
-    return block;
-}
-
 /* ---- what is needed ---- */
 
 /* A literal is written again where it is needed. */
@@ -38,7 +32,7 @@ static void need(carrying *t, var v) {
     }
     if (t->count == t->room) {
         int wider = t->room > 0 ? 2 * t->room : 8;
-        var *grown = taken(t, 2 * (size_t)wider * sizeof *grown);
+        var *grown = graph_take(t->g, 2 * (size_t)wider * sizeof *grown);
         if (grown == NULL) return;
         for (int i = 0; i < t->count; i++) grown[i] = t->saved[i];
         t->saved = grown;
@@ -58,7 +52,7 @@ static void need_size(void *self, const witness *w) {
     }
     if (t->symbols == t->symbol_room) {
         int wider = t->symbol_room > 0 ? 2 * t->symbol_room : 4;
-        int64_t *grown = taken(t, 2 * (size_t)wider * sizeof *grown);
+        int64_t *grown = graph_take(t->g, 2 * (size_t)wider * sizeof *grown);
         if (grown == NULL) return;
         for (int i = 0; i < t->symbols; i++) grown[i] = t->from[i];
         t->from = grown;
@@ -115,8 +109,8 @@ static void measure_sizes(carrying *t) {
 /* ---- forward: the push ---- */
 
 static bool make_element(carrying *t) {
-    t->element = taken(t, sizeof *t->element);
-    tape_leaf *leaf = taken(t, (size_t)t->count * sizeof *leaf);
+    t->element = graph_take(t->g, sizeof *t->element);
+    tape_leaf *leaf = graph_take(t->g, (size_t)t->count * sizeof *leaf);
     if (t->element == NULL || leaf == NULL) return false;
     for (int i = 0; i < t->count; i++) {
         const graph_var *v = graph_at(t->g, t->saved[i]);

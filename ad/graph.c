@@ -14,15 +14,13 @@ void graph_init(graph *g, arena *a, const dim_algebra *algebra) {
 
 /* ---- memory ---- */
 
-/* Takes from the arena; a failure is kept. */
-static void *graph_take(graph *g, size_t bytes) {
+void *graph_take(graph *g, size_t bytes) {
     void *block = g->failed ? NULL : arena_take(g->a, bytes > 0 ? bytes : 1);
     if (block == NULL) g->failed = true;
     return block;
 }
 
-/* list with room for one more behind its count entries; NULL after a failure. */
-static void *graph_grow(graph *g, void *list, int count, int *room, size_t element) {
+void *graph_grow(graph *g, void *list, int count, int *room, size_t element) {
     if (count < *room) return list;
     int wider = *room > 0 ? 2 * *room : 8;
     void *grown = graph_take(g, (size_t)wider * element);
@@ -65,6 +63,22 @@ var graph_var_new(graph *g, const op_type *type, const char *name) {
 
 var graph_tape_var(graph *g, tape_element *element, const char *name) {
     return add_var(g, (graph_var){.tape = element, .name = name, .derivative_of = VAR_NONE});
+}
+
+var graph_var_like(graph *g, var v) {
+    graph_var like = *graph_at(g, v);
+    var made = like.tape != NULL ? graph_tape_var(g, like.tape, like.name) : graph_var_new(g, &like.type, like.name);
+    if (made == VAR_NONE) return made;
+    graph_at(g, made)->derivative_of = like.derivative_of;
+    graph_at(g, made)->prefix = like.prefix;
+    return made;
+}
+
+void graph_name_derivative(graph *g, var v, var of, const char *prefix) {
+    graph_var *named = v == VAR_NONE ? NULL : graph_at(g, v);
+    if (named == NULL || named->name != NULL || named->derivative_of != VAR_NONE) return;
+    named->derivative_of = of;
+    named->prefix = prefix;
 }
 
 /* ---- tapes ---- */
@@ -421,4 +435,35 @@ void graph_note_reads(graph *g, const region *r, int from) {
         if (whole && n->kind == NODE_IF) note_region_reads(&a, n->inside[0]);
         if (whole) note_region_reads(&a, n->inside[1]);
     }
+}
+
+/* ---- nodes of a kind ---- */
+
+static int count_kind(const region *r, node_kind kind) {
+    int count = 0;
+    for (int i = 0; i < r->count; i++) {
+        const node *n = r->nodes[i];
+        count += n->kind == kind;
+        for (int k = 0; k < 2; k++) {
+            if (n->inside[k] != NULL) count += count_kind(n->inside[k], kind);
+        }
+    }
+    return count;
+}
+
+static int list_kind(const region *r, node_kind kind, node **out, int count) {
+    for (int i = 0; i < r->count; i++) {
+        node *n = r->nodes[i];
+        if (n->kind == kind) out[count++] = n;
+        for (int k = 0; k < 2; k++) {
+            if (n->inside[k] != NULL) count = list_kind(n->inside[k], kind, out, count);
+        }
+    }
+    return count;
+}
+
+node **graph_nodes_of(graph *g, node_kind kind, int *count) {
+    node **list = GRAPH_ARRAY(g, node *, count_kind(g->top, kind));
+    *count = list != NULL ? list_kind(g->top, kind, list, 0) : 0;
+    return list;
 }

@@ -152,6 +152,13 @@ typedef struct graph {
 
 void graph_init(graph *g, arena *a, const dim_algebra *algebra);
 
+/* ---- memory ---- */
+/* Zeroed, from the graph's arena; NULL after a failure, which is kept. */
+void *graph_take(graph *g, size_t bytes);
+#define GRAPH_ARRAY(g, type, count) ((type *)graph_take((g), sizeof(type) * (size_t)(count)))
+/* list with room for one more behind its count entries; NULL after a failure. */
+void *graph_grow(graph *g, void *list, int count, int *room, size_t element);
+
 /* ---- building ---- */
 region *region_new(graph *g, region *outer, node *holder);
 var graph_var_new(graph *g, const op_type *type, const char *name);
@@ -160,6 +167,10 @@ var graph_tape_var(graph *g, tape_element *element, const char *name);
  * graph_settle_tapes lets every variable and leaf refer to that one. */
 void graph_unify_tapes(tape_element *a, tape_element *b);
 void graph_settle_tapes(graph *g);
+/* A variable of v's type and name, and named after what v is. */
+var graph_var_like(graph *g, var v);
+/* Names v after what it is the derivative of, "d_" or "t_", unless it has a name already. */
+void graph_name_derivative(graph *g, var v, var of, const char *prefix);
 var region_param(graph *g, region *r, var v);
 /* Room for n operands and m results; in is copied; outs are VAR_NONE. */
 node *node_new(graph *g, region *r, node_kind kind, int n, const var *in, int m);
@@ -210,6 +221,8 @@ static inline bool graph_bad(const graph *g) { return g->failed || g->refused !=
 region *graph_clone(graph *g, const region *r, region *outer, node *holder, bool effects, var *to, int count);
 
 /* ---- looking ---- */
+/* All nodes of a kind, those inside of others too, in order; NULL after a failure. */
+node **graph_nodes_of(graph *g, node_kind kind, int *count);
 /* Calls visit for every variable that the node itself reads (not inside its regions): operands and the
  * witnesses of its attributes. */
 void node_each_use(graph *g, const node *n, void (*visit)(void *self, var v), void *self);

@@ -12,12 +12,6 @@ typedef struct cloner {
     int64_t *old, *fresh;       /* symbols whose witnesses are cloned */
 } cloner;
 
-static void *cloner_take(cloner *c, size_t bytes) {
-    void *block = c->g->failed ? NULL : arena_take(c->g->a, bytes > 0 ? bytes : 1);
-    if (block == NULL) c->g->failed = true;
-    return block;
-}
-
 static var cloned(const cloner *c, var v) {
     return v >= 0 && v < c->count && c->to[v] != VAR_NONE ? c->to[v] : v;
 }
@@ -47,7 +41,7 @@ static bool inside(const graph *g, var v, const region *r) {
 /* A size that is known by what is cloned is another size in the clone. */
 static void find_symbols(cloner *c, const region *r) {
     int all = c->g->witness_count;
-    c->old = cloner_take(c, 2 * (size_t)all * sizeof *c->old);
+    c->old = graph_take(c->g, 2 * (size_t)all * sizeof *c->old);
     if (c->old == NULL) return;
     c->fresh = c->old + all;
     for (int i = 0; i < all; i++) {
@@ -84,11 +78,11 @@ static void clone_node(cloner *c, const node *n, region *r) {
     made->out = out;
     for (int i = 0; i < n->n; i++) in[i] = cloned(c, n->in[i]);
     for (int i = 0; i < n->m; i++) node_out(c->g, r, made, i, cloned(c, n->out[i]));
-    made->reads = cloner_take(c, (size_t)n->read_count * sizeof *made->reads);
+    made->reads = graph_take(c->g, (size_t)n->read_count * sizeof *made->reads);
     if (made->reads == NULL) return;
     for (int i = 0; i < n->read_count; i++) made->reads[i] = cloned(c, n->reads[i]);
     if (n->attrs != NULL) {
-        made->attrs = cloner_take(c, sizeof *made->attrs);
+        made->attrs = graph_take(c->g, sizeof *made->attrs);
         if (made->attrs == NULL) return;
         *made->attrs = *n->attrs;
         node_substitute(c->g, made, c->symbols, c->old, c->fresh);
@@ -106,7 +100,7 @@ static region *clone_into(cloner *c, const region *r, region *outer, node *holde
         (void)region_param(c->g, made, cloned(c, r->params[i]));
     }
     for (int i = 0; i < r->count && !c->g->failed; i++) clone_node(c, r->nodes[i], made);
-    var *results = cloner_take(c, (size_t)r->result_count * sizeof *results);
+    var *results = graph_take(c->g, (size_t)r->result_count * sizeof *results);
     if (results == NULL) return NULL;
     for (int i = 0; i < r->result_count; i++) results[i] = cloned(c, r->results[i]);
     region_results(c->g, made, r->result_count, results);

@@ -181,3 +181,12 @@ void performer_clear(performer *p) {
     p->room = PERFORMER_FEW;
     p->b.failed = false;
 }
+
+bool performer_refresh(context *c, op_id op, span where, value *v) {
+    op_call call = {.op = op, .n = 1, .in = v, .where = where};
+    value fresh;
+    if (!door_perform(c, &call, &fresh)) return false;
+    value_release(c, *v);
+    *v = fresh;
+    return true;
+}

@@ -41,4 +41,7 @@ const value *performer_value(const performer *p, term t);
 /* What a rule may know of an op's result and operands without their elements. */
 op_type value_type(const value *v);
 
+/* Performs identity or carry on v, a number or tensor, so that every handler on the stack sees a fresh value. */
+bool performer_refresh(context *c, op_id op, span where, value *v) MUST_CHECK;
+
 #endif

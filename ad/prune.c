@@ -184,11 +184,8 @@ static bool any_inside(const pruner *p, const node *n) {
 }
 
 static bool *kept_outs(pruner *p, const node *n) {
-    bool *kept = arena_take(p->g->a, (size_t)(n->m + 1) * sizeof *kept);
-    if (kept == NULL) {
-        p->g->failed = true;
-        return NULL;
-    }
+    bool *kept = GRAPH_ARRAY(p->g, bool, n->m);
+    if (kept == NULL) return NULL;
     for (int i = 0; i < n->m; i++) {
         kept[i] = p->needed[n->out[i]];
         p->changed |= !kept[i];
@@ -237,11 +234,8 @@ static void prune_region(pruner *p, region *r) {
 /* ---- leaves of tapes ---- */
 
 static bool *kept_leaves(pruner *p, const tape_element *e) {
-    bool *kept = arena_take(p->g->a, (size_t)(e->count + 1) * sizeof *kept), any = false;
-    if (kept == NULL) {
-        p->g->failed = true;
-        return NULL;
-    }
+    bool *kept = GRAPH_ARRAY(p->g, bool, e->count), any = false;
+    if (kept == NULL) return NULL;
     for (int i = 0; i < e->count; i++) any |= kept[i] = leaf_needed(p, e, i);
     if (!any) kept[0] = true; /* an entry holds something */
     return kept;
@@ -278,47 +272,12 @@ static void cut_tapes(pruner *p) {
 
 /* ---- the whole ---- */
 
-static int count_kind(const region *r, node_kind kind) {
-    int count = 0;
-    for (int i = 0; i < r->count; i++) {
-        const node *n = r->nodes[i];
-        count += n->kind == kind;
-        for (int k = 0; k < 2; k++) {
-            if (n->inside[k] != NULL) count += count_kind(n->inside[k], kind);
-        }
-    }
-    return count;
-}
-
-static int list_kind(const region *r, node_kind kind, node **out, int count) {
-    for (int i = 0; i < r->count; i++) {
-        node *n = r->nodes[i];
-        if (n->kind == kind) out[count++] = n;
-        for (int k = 0; k < 2; k++) {
-            if (n->inside[k] != NULL) count = list_kind(n->inside[k], kind, out, count);
-        }
-    }
-    return count;
-}
-
-static node **all_of(graph *g, node_kind kind, int *count) {
-    node **list = arena_take(g->a, ((size_t)count_kind(g->top, kind) + 1) * sizeof(node *));
-    if (list == NULL) {
-        g->failed = true;
-    } else {
-        *count = list_kind(g->top, kind, list, 0);
-    }
-    return list;
-}
-
 bool graph_prune(graph *g) {
     pruner p = {.g = g};
-    p.needed = arena_take(g->a, (size_t)(g->count + 1) * sizeof *p.needed);
-    p.work = arena_take(g->a, (size_t)(g->count + 1) * sizeof *p.work);
-    g->failed |= p.needed == NULL || p.work == NULL;
-    if (g->failed) return false;
-    p.pushes = all_of(g, NODE_PUSH, &p.push_count);
-    p.pops = all_of(g, NODE_POP, &p.pop_count);
+    p.needed = GRAPH_ARRAY(g, bool, g->count);
+    p.work = GRAPH_ARRAY(g, var, g->count);
+    p.pushes = graph_nodes_of(g, NODE_PUSH, &p.push_count);
+    p.pops = graph_nodes_of(g, NODE_POP, &p.pop_count);
     if (g->failed) return false;
     for (int i = 0; i < g->top->param_count; i++) mark(&p, g->top->params[i]);
     for (int i = 0; i < g->top->result_count; i++) mark(&p, g->top->results[i]);

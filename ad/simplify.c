@@ -131,22 +131,12 @@ static bool repeatable(const node *n) {
 }
 
 static void remember(simplifier *s, node *n, uint64_t h) {
-    if (s->known_count == s->known_room) {
-        int wider = s->known_room > 0 ? 2 * s->known_room : 64;
-        node **known = arena_take(s->g->a, (size_t)wider * sizeof(node *));
-        uint64_t *hash = arena_take(s->g->a, (size_t)wider * sizeof *hash);
-        if (known == NULL || hash == NULL) {
-            s->g->failed = true;
-            return;
-        }
-        if (s->known_count > 0) {
-            memcpy(known, s->known, (size_t)s->known_count * sizeof(node *));
-            memcpy(hash, s->hash, (size_t)s->known_count * sizeof *hash);
-        }
-        s->known = known;
-        s->hash = hash;
-        s->known_room = wider;
-    }
+    int room = s->known_room;
+    node **known = graph_grow(s->g, s->known, s->known_count, &room, sizeof(node *));
+    uint64_t *hash = graph_grow(s->g, s->hash, s->known_count, &s->known_room, sizeof *hash);
+    if (known == NULL || hash == NULL) return;
+    s->known = known;
+    s->hash = hash;
     s->known[s->known_count] = n;
     s->hash[s->known_count++] = h;
 }
@@ -224,32 +214,9 @@ static void simplify_region(simplifier *s, region *r) {
 /* ---- tapes ---- */
 
 typedef struct pushes {
-    const node **list;
-    int count, room;
-    bool failed;
+    node **list;
+    int count;
 } pushes;
-
-static void find_pushes(graph *g, const region *r, pushes *p) {
-    for (int i = 0; i < r->count; i++) {
-        const node *n = r->nodes[i];
-        for (int k = 0; k < 2; k++) {
-            if (n->inside[k] != NULL) find_pushes(g, n->inside[k], p);
-        }
-        if (n->kind != NODE_PUSH) continue;
-        if (p->count == p->room) {
-            int wider = p->room > 0 ? 2 * p->room : 16;
-            const node **list = arena_take(g->a, (size_t)wider * sizeof(node *));
-            if (list == NULL) {
-                g->failed = true;
-                return;
-            }
-            for (int k = 0; k < p->count; k++) list[k] = p->list[k];
-            p->list = list;
-            p->room = wider;
-        }
-        p->list[p->count++] = n;
-    }
-}
 
 /* True when every push on such a tape gives two leaves the same value. */
 static bool leaves_alike(const graph *g, const pushes *p, const tape_element *e, int a, int b) {
@@ -282,14 +249,11 @@ static void merge_leaves(simplifier *s, const region *r, const pushes *p) {
 
 static bool once(graph *g) {
     simplifier s = {.g = g, .count = g->count};
-    s.same = arena_take(g->a, (size_t)(g->count + 1) * sizeof *s.same);
-    if (s.same == NULL) {
-        g->failed = true;
-        return false;
-    }
+    s.same = GRAPH_ARRAY(g, var, g->count);
+    if (s.same == NULL) return false;
     for (int i = 0; i < g->count; i++) s.same[i] = i;
     pushes p = {0};
-    find_pushes(g, g->top, &p);
+    p.list = graph_nodes_of(g, NODE_PUSH, &p.count);
     merge_leaves(&s, g->top, &p);
     simplify_region(&s, g->top);
     for (int i = 0; i < g->witness_count; i++) g->witnesses[i].v = resolve(&s, g->witnesses[i].v);

@@ -108,3 +108,22 @@ var writer_filled(writer *w, const op_type *type, double x) {
     memcpy(attrs.dims, type->dims, sizeof attrs.dims);
     return writer_op(w, OP_full, &attrs, 1, &number);
 }
+
+void node_site_init(node_site *s, const graph *g, const node *n) {
+    const op_type *out = graph_type(g, n->out[0]);
+    s->attrs = *n->attrs;
+    for (int k = 0; k < n->n; k++) {
+        s->in_type[k] = *graph_type(g, n->in[k]);
+        s->sizes[k] = s->in_type[k].dims[n->attrs->axis];
+    }
+    s->rule = (rule_site){
+        .attrs = &s->attrs,
+        .n = n->n,
+        .in_type = s->in_type,
+        .out_type = *out,
+        .out_ones = graph_ones(out),
+        .in = n->in,
+        .out = n->out[0],
+        .sizes = s->sizes,
+    };
+}

@@ -17,6 +17,15 @@ typedef struct writer {
     void *self;
 } writer;
 
+/* An op node as its rule sees it, but for what is wanted or given: cotangent and wants, or tangents. */
+typedef struct node_site {
+    rule_site rule;
+    op_attrs attrs;
+    op_type in_type[ARITY_MANY];
+    int64_t sizes[ARITY_MANY];
+} node_site;
+void node_site_init(node_site *s, const graph *g, const node *n);
+
 void writer_init(writer *w, graph *g, region *r, span where);
 /* An op outside of any rule. */
 var writer_op(writer *w, op_id op, const op_attrs *attrs, int n, const var *in);

@@ -18,10 +18,6 @@ typedef struct deriving {
     int primals, *primal;       /* floating results: places among the graph's results */
 } deriving;
 
-static bool out_of_memory(deriving *d) {
-    return error_set(&d->e->c->err, ERROR_K0901, d->wish->fn->at, "a list could not be made");
-}
-
 /* ---- what is differentiated ---- */
 
 static bool without_derivative(deriving *d, const char *why, const char *help) {
@@ -118,7 +114,7 @@ static const char *derivative_name(deriving *d) {
 static bool refused(deriving *d) {
     const graph *g = &d->g;
     error *err = &d->e->c->err;
-    if (g->refused == ERROR_NONE) return err->code == ERROR_NONE ? out_of_memory(d) : false;
+    if (g->refused == ERROR_NONE) return false; /* out of memory, which has said so */
     error_set(err, g->refused, g->refused_at, "%s", g->refusal);
     if (g->refusal_help != NULL) error_help(err, "%s", g->refusal_help);
     return false;
