@@ -133,7 +133,7 @@ static void measure(context *c, op_id op, int samples, outcome worst[WAYS]) {
     for (int k = 0; k < WAYS; k++) {
         uint64_t state = 0x9E3779B97F4A7C15u + (uint64_t)op;
         worst[k] = (outcome){0};
-        for (int done = 0; done < samples && !bench_interrupted; done += BLOCK) {
+        for (int done = 0; done < samples && !process_interrupted; done += BLOCK) {
             int left = samples - done;
             measure_block(c, op, &ways[k], (size_t)(left < BLOCK ? left : BLOCK), &state,
                           &worst[k]);
@@ -178,7 +178,7 @@ int bench_accuracy(const bench_options *o) {
     else
         printf("%-10s %8s %8s %17s\n%-10s %8s %8s %8s %8s\n", "", "fast", "", "reference", "",
                "F32", "F64", "F32", "F64");
-    for (int op = 0; op < OP_COUNT && !bench_interrupted; op++) {
+    for (int op = 0; op < OP_COUNT && !process_interrupted; op++) {
         outcome worst[WAYS];
         /* polygamma is as many functions as it has orders. */
         if (!exact_knows((op_id)op) || op_table[op].surface[0] == '\0' || op == OP_polygamma) continue;
@@ -189,7 +189,7 @@ int bench_accuracy(const bench_options *o) {
     }
     if (json) puts("\n]}");
     context_close(&c);
-    if (bench_interrupted) return EXIT_INTERRUPTED;
+    if (process_interrupted) return EXIT_INTERRUPTED;
     int code = bench_finish_output();
     return code != 0 || good ? code : EXIT_DIFFERS;
 }

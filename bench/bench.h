@@ -2,13 +2,11 @@
 #ifndef KINA_BENCH_H
 #define KINA_BENCH_H
 
-#include <signal.h>
 #include <stdio.h>
 
 #include "bench/options.h"
+#include "interp/tools/process.h"
 #include "interp/tools/report.h"
-
-extern volatile sig_atomic_t bench_interrupted;
 
 /* Memory of the measuring process itself; the measured ones have the context's. When there is none
  * the program ends with a message. */

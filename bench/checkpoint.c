@@ -184,7 +184,7 @@ static void rounds_close(rounds *r, int policies) {
 }
 
 static int fault(const answer *a) {
-    if (bench_interrupted) return EXIT_INTERRUPTED;
+    if (process_interrupted) return EXIT_INTERRUPTED;
     if (a->failure.code == ERROR_NONE) return a->exit;
     return bench_fail(a->failure.code, "%s", a->failure.message);
 }
@@ -197,7 +197,7 @@ static int run_row(session *s, block *b, int i, int round, rounds *times, answer
     if (r->refused) return 0;
     progress_step(&s->shown, r->name, b->n);
     work_run(&s->w, &r->p, &a);
-    if (bench_interrupted || (a.exit != 0 && a.failure.code != ERROR_K0514)) {
+    if (process_interrupted || (a.exit != 0 && a.failure.code != ERROR_K0514)) {
         progress_end(&s->shown);
         int code = fault(&a);
         answer_close(&a);
@@ -248,7 +248,7 @@ static int sample_rows(session *s, block *b) {
         if (r->refused) continue;
         progress_step(&s->shown, r->name, b->n);
         work_run(&s->w, &r->p, &a);
-        if (bench_interrupted || a.exit != 0) {
+        if (process_interrupted || a.exit != 0) {
             int code = fault(&a);
             answer_close(&a);
             return code;

@@ -1,7 +1,6 @@
 /* kina-bench: measures what Kina's policies and ops cost, each measured run in a process of its
  * own, and how accurate its functions are. */
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,28 +8,6 @@
 
 #include "bench/bench.h"
 #include "runtime/context.h"
-
-volatile sig_atomic_t bench_interrupted;
-
-/* The first Ctrl-C ends the running measurement, which then gives everything back; the second does
- * not wait for it. */
-static void take_interrupt(int number) {
-    (void)number;
-    if (bench_interrupted) _exit(EXIT_INTERRUPTED);
-    bench_interrupted = 1;
-}
-
-static void set_signals(void) {
-    struct sigaction action = {0}, before;
-    sigemptyset(&action.sa_mask);
-    action.sa_handler = SIG_IGN;
-    sigaction(SIGPIPE, &action, NULL);
-    sigaction(SIGXFSZ, &action, NULL); /* a file that may not grow is an ordinary error */
-    /* Started in the background of a shell script, with interrupts ignored, it stays so. */
-    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler == SIG_IGN) return;
-    action.sa_handler = take_interrupt;
-    sigaction(SIGINT, &action, NULL);
-}
 
 /* ---- memory ---- */
 
@@ -122,7 +99,7 @@ int bench_finish_output(void) {
 }
 
 int main(int argc, char **argv) {
-    set_signals();
+    process_set_signals();
     context c;
     context_init(&c);
     bench_options o;

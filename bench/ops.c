@@ -97,7 +97,7 @@ static int run_task(const bench_options *o, const task *t, outcome *out, int rou
     policy p = {0};
     answer a;
     work_run(&w, &p, &a);
-    int code = bench_interrupted ? EXIT_INTERRUPTED : a.exit;
+    int code = process_interrupted ? EXIT_INTERRUPTED : a.exit;
     if (code != 0 && a.failure.code != ERROR_NONE)
         code = bench_fail(a.failure.code, "%s", a.failure.message);
     if (code == 0 && !as_known(t, &a)) {

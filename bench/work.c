@@ -2,7 +2,6 @@
 #include "bench/work.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,8 +16,6 @@
 #include "kernels/kernel.h"
 #include "runtime/context.h"
 
-/* What functions may need below the last point where they ask whether there is stack left. */
-#define STACK_MARGIN ((size_t)256 * 1024)
 enum { SAMPLES = 4096 };
 
 static const char wrapper_name[] = "kina_bench_gradient";
@@ -278,17 +275,6 @@ bool answers_differ(const answer *a, const answer *b, char *where, size_t room) 
 
 /* ---- the process ---- */
 
-/* The lowest address that the stack may reach, with a margin; NULL when unknown. */
-static const char *find_stack_end(void) {
-    pthread_attr_t attributes;
-    void *low = NULL;
-    size_t size = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return NULL;
-    bool known = pthread_attr_getstack(&attributes, &low, &size) == 0 && size > 2 * STACK_MARGIN;
-    pthread_attr_destroy(&attributes);
-    return known ? (const char *)low + STACK_MARGIN : NULL;
-}
-
 static bool do_work(child *j, const policy *p, text *bits) {
     if (!load_program(j, p)) return false;
     arguments args = {0};
@@ -343,8 +329,8 @@ static _Noreturn void be_child(const work *w, const policy *p, int to) {
     j = (child){.w = w, .stride = 1};
     context_init(&j.c);
     j.c.threads = w->threads;
-    j.c.interrupt = &bench_interrupted;
-    j.c.stack_end = find_stack_end();
+    j.c.interrupt = &process_interrupted;
+    j.c.stack_end = process_stack_end();
     kernel_install(&j.c);
     if (w->sample) j.samples = bench_take(SAMPLES * sizeof *j.samples);
     text bits;

@@ -1,12 +1,11 @@
-/* kina-interp: options to actions, signals, and the stack that a program runs on. */
+/* kina-interp: options to actions, and the stack that a program runs on. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "interp/tools/process.h"
 #include "interp/tools/run.h"
 #include "runtime/context.h"
 
@@ -14,30 +13,6 @@
 /* A program's recursion is the evaluator's, so it gets far more stack than the system's default. */
 #define STACK_MOST  (512 * MIB)
 #define STACK_LEAST (MIB)
-/* What functions may need below the last point where they ask whether there is stack left. */
-#define STACK_MARGIN ((size_t)256 * 1024)
-
-/* The first Ctrl-C asks the evaluation to stop; the second does not ask. */
-static volatile sig_atomic_t interrupted;
-
-static void take_interrupt(int number) {
-    (void)number;
-    if (interrupted) _exit(EXIT_INTERRUPTED);
-    interrupted = 1;
-}
-
-static void set_signals(void) {
-    struct sigaction action = {0}, before;
-    sigemptyset(&action.sa_mask);
-    action.sa_handler = SIG_IGN;
-    sigaction(SIGPIPE, &action, NULL);
-    sigaction(SIGXFSZ, &action, NULL); /* a file that may not grow is an ordinary error */
-    /* A program in the background of a shell script is started with interrupts ignored, and stays
-     * so. */
-    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler == SIG_IGN) return;
-    action.sa_handler = take_interrupt;
-    sigaction(SIGINT, &action, NULL);
-}
 
 /* A closed standard descriptor must not become that of a file which is opened later. */
 static void fill_descriptors(void) {
@@ -54,22 +29,10 @@ typedef struct job {
     exit_code code;
 } job;
 
-/* The lowest address that the calling thread's stack may reach, with a margin; NULL when unknown.
- */
-static const char *find_stack_end(void) {
-    pthread_attr_t attributes;
-    void *low = NULL;
-    size_t size = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return NULL;
-    bool known = pthread_attr_getstack(&attributes, &low, &size) == 0 && size > 2 * STACK_MARGIN;
-    pthread_attr_destroy(&attributes);
-    return known ? (const char *)low + STACK_MARGIN : NULL;
-}
-
 static void *do_job(void *argument) {
     job *j = argument;
-    j->c->stack_end = find_stack_end();
-    j->code = run_options(j->o, j->c, &interrupted);
+    j->c->stack_end = process_stack_end();
+    j->code = run_options(j->o, j->c, &process_interrupted);
     return NULL;
 }
 
@@ -101,7 +64,7 @@ static void do_job_on_large_stack(job *j) {
 
 int main(int argc, char **argv) {
     fill_descriptors();
-    set_signals();
+    process_set_signals();
     context c;
     context_init(&c);
     options o;
