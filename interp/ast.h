@@ -9,6 +9,7 @@
 #ifndef KINA_AST_H
 #define KINA_AST_H
 
+#include "interp/builtin.h"
 #include "interp/diag.h"
 #include "interp/types.h"
 
@@ -173,13 +174,6 @@ typedef struct carry {
     expr *init;
     symbol *symbol;         /* checker: */
 } carry;
-
-typedef enum builtin_id {
-#define BUILTIN(id, surface, signature, doc) BUILTIN_##id,
-#include "interp/builtins.def"
-#undef BUILTIN
-    BUILTIN_COUNT
-} builtin_id;
 
 /* checker: a call of a builtin, settled. */
 typedef struct builtin_use {

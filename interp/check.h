@@ -250,7 +250,6 @@ const type *check_apply(checker *c, op_id op, const char *name, span mark, op_at
                         expr *const *operands, int n);
 
 /* ---- check_literal.c ---- */
-typedef enum literal_class { LITERAL_NONE, LITERAL_INT, LITERAL_DIM, LITERAL_FLOAT } literal_class;
 literal_class check_classify(checker *c, expr *e);
 bool check_keeps_dtype(op_id op);
 /* The dtype that literals of a class take when `asked` (or NO_DTYPE) is asked for. */
@@ -290,31 +289,9 @@ fn_decl *check_callee(const expr *callee);
 const type *check_builtin_call(checker *c, expr *e, int builtin, expect x);
 /* A builtin's name where a function of type `wanted` is asked for. */
 const type *check_builtin_value(checker *c, expr *e, int builtin, const type *wanted);
-const char *check_builtin_name(int builtin);
-/* The builtin of this name as in name_entry, whatever a program makes of the name; or -1. */
-int check_builtin_named(const char *name);
 /* Which argument of a builtin's call is for the parameter of this name; -1: none. */
 int check_builtin_argument(const builtin_use *use, const char *name);
 
-typedef enum param_role {
-    ROLE_OPERAND, ROLE_INDICES, ROLE_KEY, ROLE_PARTS, ROLE_AXIS, ROLE_AXES, ROLE_FLAG, ROLE_SIZES, ROLE_SIZE,
-    ROLE_DTYPE, ROLE_LOWER, ROLE_REVERSED, ROLE_STRONG, ROLE_WINDOW, ROLE_STRING, ROLE_REST, ROLE_INTEGER,
-    ROLE_OWN,                   /* the builtin looks at it itself */
-} param_role;
-enum { BUILTIN_PARAMS = 8 };
-typedef struct builtin_param {
-    const char *name;
-    uint32_t length;
-    param_role role;
-    bool optional;
-} builtin_param;
-/* The parameters of a builtin (an op_id, or OP_COUNT + a builtin_id); returns how many. */
-int check_builtin_params(int builtin, builtin_param *out);
-/* What literals as operands make of the result: NONE when it does not have their element type. */
-literal_class check_builtin_class(int builtin);
-/* The role of a call's i-th argument, whose name may be NULL. ROLE_OPERAND: the result has its element
- * type, if it has that of any. */
-param_role check_builtin_place(int builtin, const char *name, int i);
 /* A builtin's call while it is checked. */
 typedef struct builtin_call {
     expr *e;

@@ -5,195 +5,30 @@
 
 #include "interp/check.h"
 
-static const struct {
-    const char *surface, *signature;
-} builtin_table[BUILTIN_COUNT] = {
-#define BUILTIN(id, surface, signature, doc) [BUILTIN_##id] = {surface, signature},
-#include "interp/builtins.def"
-#undef BUILTIN
-};
-
-const char *check_builtin_name(int builtin) {
-    return builtin < (int)OP_COUNT ? op_table[builtin].surface
-                                   : builtin_table[builtin - (int)OP_COUNT].surface;
-}
-
-int check_builtin_named(const char *name) {
-    for (int i = 0; i < (int)OP_COUNT + (int)BUILTIN_COUNT; i++)
-        if (name[0] != '\0' && strcmp(check_builtin_name(i), name) == 0) return i;
-    return -1;
-}
-
-static const char *signature_of(int builtin) {
-    return builtin < (int)OP_COUNT ? op_table[builtin].signature
-                                   : builtin_table[builtin - (int)OP_COUNT].signature;
-}
-
-/* ---- signatures ---- */
-
-static bool is_word(const builtin_param *p, const char *word) {
-    return strlen(word) == p->length && memcmp(p->name, word, p->length) == 0;
-}
-
-static param_role role_of(const builtin_param *p) {
-    static const struct {
-        const char *word;
-        param_role role;
-    } roles[] = {
-        {"axis", ROLE_AXIS},   {"axes", ROLE_AXES},       {"keepdims", ROLE_FLAG},
-        {"dims", ROLE_SIZES},  {"n", ROLE_SIZE},          {"dtype", ROLE_DTYPE},
-        {"path", ROLE_STRING}, {"message", ROLE_STRING},  {"indices", ROLE_INDICES},
-        {"key", ROLE_KEY},     {"targets", ROLE_INDICES}, {"...", ROLE_REST},
-        {"ddof", ROLE_INTEGER}, {"lower", ROLE_LOWER},
-        {"stride", ROLE_WINDOW}, {"padding", ROLE_WINDOW}, {"dilation", ROLE_WINDOW},
-        {"groups", ROLE_WINDOW}, {"window", ROLE_WINDOW},
-        {"k", ROLE_INTEGER},    {"shift", ROLE_INDICES},
-        {"by", ROLE_INTEGER},   {"order", ROLE_INTEGER},  {"reversed", ROLE_REVERSED},
-        {"strong_zero", ROLE_STRONG}, {"f", ROLE_OWN},          {"wrt", ROLE_OWN},
-        {"reps", ROLE_SIZES},   {"ids", ROLE_INDICES},    {"widths", ROLE_OWN},
-        {"parts", ROLE_OWN},    {"starts", ROLE_OWN},     {"sizes", ROLE_OWN},
-        {"steps", ROLE_OWN},    {"storage", ROLE_OWN},
-    };
-    if (p->name[0] == '(') return ROLE_PARTS;
-    if (is_word(p, "k") && !p->optional) return ROLE_SIZE;
-    for (size_t i = 0; i < COUNT_OF(roles); i++)
-        if (is_word(p, roles[i].word)) return roles[i].role;
-    return ROLE_OPERAND;
-}
-
-/* "x, axis=all, keepdims=false" as parameters. */
-static int parse_signature(const char *at, builtin_param *out) {
-    int count = 0;
-    while (*at != '\0' && count < BUILTIN_PARAMS) {
-        builtin_param *p = &out[count++];
-        const char *end = at;
-        for (int depth = 0; *end != '\0' && (depth > 0 || *end != ','); end++)
-            depth += *end == '(' ? 1 : *end == ')' ? -1 : 0;
-        const char *equals = memchr(at, '=', (size_t)(end - at));
-        p->name = at;
-        p->length = (uint32_t)((equals != NULL ? equals : end) - at);
-        p->optional = equals != NULL;
-        p->role = role_of(p);
-        for (at = end; *at == ',' || *at == ' ';) at++;
-    }
-    return count;
-}
-
-int check_builtin_params(int builtin, builtin_param *out) {
-    return parse_signature(signature_of(builtin), out);
-}
-
-/* ---- literals as operands ---- */
-
-/* Of an op: whether its result has the element type of its operands, and of which kind that is. */
-static literal_class op_literal_class(op_class class) {
-    switch (class) {
-    case CLASS_UNARY:
-    case CLASS_BINARY:
-    case CLASS_REDUCE_FLOAT:
-    case CLASS_CUMULATE_FLOAT:
-    case CLASS_ALONG:
-    case CLASS_SCAN:
-    case CLASS_MATRIX:
-    case CLASS_MATRIX_PAIR:
-    case CLASS_DETERMINANT:
-    case CLASS_SOLVE:
-    case CLASS_CONV:
-    case CLASS_CONV_INPUT_GRAD:
-    case CLASS_CONV_WEIGHT_GRAD:
-    case CLASS_POOL_GRAD: return LITERAL_FLOAT;
-    case CLASS_UNARY_NUMERIC:
-    case CLASS_BINARY_NUMERIC:
-    case CLASS_TERNARY_NUMERIC:
-    case CLASS_WHERE:
-    case CLASS_REDUCE:
-    case CLASS_REDUCE_ONE:
-    case CLASS_REDUCE_NONEMPTY:
-    case CLASS_CUMULATE:
-    case CLASS_SHIFT:
-    case CLASS_RESHAPE:
-    case CLASS_PERMUTE:
-    case CLASS_BROADCAST:
-    case CLASS_EXPAND:
-    case CLASS_SQUEEZE:
-    case CLASS_CONCAT:
-    case CLASS_SLICE:
-    case CLASS_SLICE_ADD:
-    case CLASS_TAKE:
-    case CLASS_TAKE_ALONG:
-    case CLASS_SCATTER:
-    case CLASS_SCATTER_ALONG:
-    case CLASS_MATMUL:
-    case CLASS_MATMUL_ADD:
-    case CLASS_FULL_LIKE:
-    case CLASS_FULL: return LITERAL_INT;
-    default: return LITERAL_NONE;
-    }
-}
-
-literal_class check_builtin_class(int builtin) {
-    if (builtin < (int)OP_COUNT) return op_literal_class((op_class)op_table[builtin].class);
-    switch ((builtin_id)(builtin - (int)OP_COUNT)) {
-    case BUILTIN_mean_nll:
-    case BUILTIN_cross_entropy:
-    case BUILTIN_var:
-    case BUILTIN_std:
-    case BUILTIN_norm: return LITERAL_FLOAT;
-    case BUILTIN_copy:
-    case BUILTIN_stop_gradient:
-    case BUILTIN_zeros_like:
-    case BUILTIN_ones_like:
-    case BUILTIN_transpose:
-    case BUILTIN_stack:
-    case BUILTIN_pad:
-    case BUILTIN_flip:
-    case BUILTIN_roll:
-    case BUILTIN_tile:
-    case BUILTIN_sort:
-    case BUILTIN_cummax:
-    case BUILTIN_embedding:
-    case BUILTIN_einsum:
-    case BUILTIN_diag:
-    case BUILTIN_trace:
-    case BUILTIN_tril:
-    case BUILTIN_triu:
-    case BUILTIN_dot:
-    case BUILTIN_outer: return LITERAL_INT;
-    default: return LITERAL_NONE;
-    }
-}
-
-param_role check_builtin_place(int builtin, const char *name, int i) {
-    builtin_param params[BUILTIN_PARAMS];
-    int count = check_builtin_params(builtin, params), at = name == NULL ? i : 0;
-    while (name != NULL && at < count && !is_word(&params[at], name)) at++;
-    bool einsum = builtin == (int)OP_COUNT + (int)BUILTIN_einsum;
-    if (einsum) return at == 0 ? ROLE_STRING : ROLE_OPERAND;
-    if (at >= count) return ROLE_REST;
-    bool condition =
-        builtin < (int)OP_COUNT && op_table[builtin].class == CLASS_WHERE && at == 0;
-    return condition ? ROLE_INDICES : params[at].role;
+/* Whether an argument of this name is the parameter's. */
+static bool goes_by(const builtin_param *p, const char *name) {
+    return p->role != ROLE_PARTS && p->role != ROLE_REST && builtin_param_is(p, name);
 }
 
 int check_builtin_argument(const builtin_use *use, const char *name) {
     builtin_param params[BUILTIN_PARAMS];
     int builtin = use->is_op ? (int)use->op : (int)OP_COUNT + (int)use->builtin;
-    int count = parse_signature(signature_of(builtin), params);
+    int count = builtin_params(builtin, params);
     for (int i = 0; i < count && i < use->count; i++)
-        if (params[i].role != ROLE_PARTS && params[i].role != ROLE_REST && is_word(&params[i], name)) return i;
+        if (goes_by(&params[i], name)) return i;
     return -1;
 }
 
 /* ---- arguments ---- */
 
 void check_help_signature(checker *c, diag *d, const builtin_call *b) {
-    diag_add_help(c->d, d, "`%s(%s)`", b->name, signature_of(b->builtin));
+    diag_add_help(c->d, d, "`%s(%s)`", b->name, builtin_signature(b->builtin));
 }
 
 static bool place_named(checker *c, builtin_call *b, const argument *a) {
     for (int i = 0; i < b->count; i++) {
         const builtin_param *p = &b->params[i];
-        if (p->role == ROLE_PARTS || p->role == ROLE_REST || !is_word(p, a->name)) continue;
+        if (!goes_by(p, a->name)) continue;
         if (b->use->args[i] != NULL) {
             diag_error(c->d, ERROR_K0106, a->name_at, "`%s` is given twice", a->name);
             return false;
@@ -363,18 +198,12 @@ static bool check_attributes(checker *c, builtin_call *b) {
 
 /* What an op's floating or equal operands adopt when the result is asked to be of a type. */
 static int asked_of_operands(const builtin_call *b) {
-    switch (b->builtin - (int)OP_COUNT) {
-    case BUILTIN_to_F32: return DT_F32;
-    case BUILTIN_to_F64: return DT_F64;
-    case BUILTIN_to_I32: return DT_I32;
-    case BUILTIN_to_I64: return DT_I64;
-    case BUILTIN_to_Bool: return NO_DTYPE;
-    case BUILTIN_var:
-    case BUILTIN_std:
-    case BUILTIN_norm:
-        return b->asked >= 0 && dtype_floating((dtype)b->asked) ? b->asked : DT_F32;
-    default: break;
+    if (!b->use->is_op && builtin_kind_of(b->use->builtin) == BUILTIN_KIND_CAST) {
+        dtype t = builtin_dtype(b->use->builtin);
+        return t == DT_Bool ? NO_DTYPE : (int)t;
     }
+    if (!b->use->is_op && builtin_literals(b->builtin) == LITERAL_FLOAT)
+        return b->asked >= 0 && dtype_floating((dtype)b->asked) ? b->asked : DT_F32;
     if (!b->use->is_op) return b->asked;
     switch ((op_class)op_table[b->use->op].class) {
     case CLASS_UNARY:
@@ -534,12 +363,12 @@ static void check_loose(checker *c, const expr *e) {
 }
 
 const type *check_builtin_call(checker *c, expr *e, int builtin, expect x) {
-    builtin_call b = {.e = e, .builtin = builtin, .name = check_builtin_name(builtin), .x = x};
+    builtin_call b = {.e = e, .builtin = builtin, .name = builtin_name(builtin), .x = x};
     b.asked = check_asked(&x);
     mark_callee(e->u.call.callee, builtin);
     b.use = ARENA_NEW(c->a, builtin_use);
     if (b.use == NULL) return c->failed = true, &check_error_type;
-    b.count = check_builtin_params(builtin, b.params);
+    b.count = builtin_params(builtin, b.params);
     b.use->is_op = builtin < (int)OP_COUNT;
     if (b.use->is_op)
         b.use->op = (op_id)builtin;
@@ -593,7 +422,7 @@ static const type *value_type(checker *c, const type *wanted, const op_type *res
 }
 
 const type *check_builtin_value(checker *c, expr *e, int builtin, const type *wanted) {
-    const char *name = check_builtin_name(builtin);
+    const char *name = builtin_name(builtin);
     op_type in[3] = {0}, out;
     op_attrs attrs = {0};
     op_fault fault = {0};

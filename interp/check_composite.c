@@ -289,6 +289,7 @@ const type *check_composite(checker *c, builtin_call *b) {
     case BUILTIN_tril:
     case BUILTIN_triu: return apply(c, b, OP_triangle);
     case BUILTIN_embedding: return check_embedding(c, b);
+    case BUILTIN_einsum: return check_einsum(c, b);
     default: return &check_error_type;
     }
 }

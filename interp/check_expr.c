@@ -12,7 +12,7 @@ static const type *dim_value(checker *c, const expr *e, symbol *s, int asked) {
     return &check_error_type;
 }
 
-static const type *builtin_name(checker *c, expr *e, int builtin, const type *wanted) {
+static const type *builtin_as_value(checker *c, expr *e, int builtin, const type *wanted) {
     if (wanted != NULL && wanted->kind == TYPE_FN)
         return check_builtin_value(c, e, builtin, wanted);
     const char *name = e->u.name.name;
@@ -30,7 +30,7 @@ static const type *check_name(checker *c, expr *e, const expect *x) {
     binding *b = check_read(c, e->u.name.name, e->at);
     if (b == NULL) {
         int builtin = check_builtin_find(c, e->u.name.name);
-        if (builtin >= 0) return builtin_name(c, e, builtin, x->type);
+        if (builtin >= 0) return builtin_as_value(c, e, builtin, x->type);
         check_undefined(c, e->u.name.name, e->at, "name");
         return &check_error_type;
     }

@@ -69,13 +69,13 @@ static literal_class classify_call(checker *c, const expr *e) {
         check_lookup(c, callee->u.name.name) != NULL)
         return LITERAL_NONE;
     int builtin = check_builtin_find(c, callee->u.name.name);
-    literal_class class = builtin < 0 ? LITERAL_NONE : check_builtin_class(builtin);
+    literal_class class = builtin < 0 ? LITERAL_NONE : builtin_literals(builtin);
     if (class == LITERAL_NONE || (c->flexing && c->classified_calls >= CALLS_MOST))
         return LITERAL_NONE;
     c->classified_calls++;
     for (int i = 0; i < e->u.call.count && class != LITERAL_NONE; i++) {
         const argument *a = &e->u.call.args[i];
-        switch (check_builtin_place(builtin, a->name, i)) {
+        switch (builtin_place(builtin, a->name, i)) {
         case ROLE_OPERAND: class = joined(class, check_classify(c, a->value)); break;
         case ROLE_PARTS:
             if (a->value->kind != EXPR_TUPLE)

@@ -225,7 +225,8 @@ static const type *check_load(checker *c, const builtin_call *b) {
     return &check_error_type;
 }
 
-static const type *check_cast(checker *c, const builtin_call *b, dtype t) {
+static const type *check_cast(checker *c, const builtin_call *b) {
+    dtype t = builtin_dtype(b->use->builtin);
     b->use->attrs.dtype = (uint8_t)t;
     return with_dtype(c, b->operands[0]->type, t);
 }
@@ -242,7 +243,17 @@ static const type *check_dim(checker *c, const builtin_call *b) {
     return &check_error_type;
 }
 
-const type *check_special(checker *c, builtin_call *b) {
+static const type *check_effect(checker *c, builtin_call *b) {
+    switch (b->use->builtin) {
+    case BUILTIN_save: return check_save(c, b);
+    case BUILTIN_assert: return check_assert(c, b);
+    case BUILTIN_print: return check_print(c, b);
+    case BUILTIN_load: return check_load(c, b);
+    default: return &check_unit_type;
+    }
+}
+
+static const type *check_plain(checker *c, builtin_call *b) {
     switch (b->use->builtin) {
     case BUILTIN_mean_nll:
     case BUILTIN_cross_entropy: return check_losses(c, b);
@@ -256,47 +267,21 @@ const type *check_special(checker *c, builtin_call *b) {
     case BUILTIN_ones_like:
     case BUILTIN_copy:
     case BUILTIN_stop_gradient: return b->operands[0]->type;
-    case BUILTIN_to_F32: return check_cast(c, b, DT_F32);
-    case BUILTIN_to_F64: return check_cast(c, b, DT_F64);
-    case BUILTIN_to_I32: return check_cast(c, b, DT_I32);
-    case BUILTIN_to_I64: return check_cast(c, b, DT_I64);
-    case BUILTIN_to_Bool: return check_cast(c, b, DT_Bool);
     case BUILTIN_shape: return check_shape(c, b);
     case BUILTIN_dim: return check_dim(c, b);
     case BUILTIN_rank: return check_scalar(DT_I64);
-    case BUILTIN_drop: return &check_unit_type;
-    case BUILTIN_save: return check_save(c, b);
-    case BUILTIN_assert: return check_assert(c, b);
-    case BUILTIN_print: return check_print(c, b);
-    case BUILTIN_load: return check_load(c, b);
-    case BUILTIN_var:
-    case BUILTIN_std:
-    case BUILTIN_norm:
-    case BUILTIN_pad:
-    case BUILTIN_split:
-    case BUILTIN_flip:
-    case BUILTIN_roll:
-    case BUILTIN_tile:
-    case BUILTIN_embedding:
-    case BUILTIN_diag:
-    case BUILTIN_trace:
-    case BUILTIN_tril:
-    case BUILTIN_triu:
-    case BUILTIN_sort:
-    case BUILTIN_top_k:
-    case BUILTIN_cummax: return check_composite(c, b);
-    case BUILTIN_einsum: return check_einsum(c, b);
-    case BUILTIN_grad:
-    case BUILTIN_vjp:
-    case BUILTIN_jvp:
-    case BUILTIN_hvp:
-    case BUILTIN_jacobian:
-    case BUILTIN_hessian: return check_derivative(c, b);
-    case BUILTIN_tape:
-    case BUILTIN_push:
-    case BUILTIN_pop:
-    case BUILTIN_is_empty:
-    case BUILTIN_COUNT: break;
+    default: return check_composite(c, b);
+    }
+}
+
+const type *check_special(checker *c, builtin_call *b) {
+    switch (builtin_kind_of(b->use->builtin)) {
+    case BUILTIN_KIND_PLAIN: return check_plain(c, b);
+    case BUILTIN_KIND_COMPOSITE: return check_composite(c, b);
+    case BUILTIN_KIND_CAST: return check_cast(c, b);
+    case BUILTIN_KIND_DERIVATIVE: return check_derivative(c, b);
+    case BUILTIN_KIND_EFFECT: return check_effect(c, b);
+    case BUILTIN_KIND_TAPE: break;
     }
     return &check_error_type;
 }

@@ -54,7 +54,7 @@ static name_entry *entry_of(checker *c, const char *name) {
 
 bool check_names_init(checker *c) {
     for (int i = 0; i < (int)OP_COUNT + (int)BUILTIN_COUNT; i++) {
-        const char *surface = check_builtin_name(i);
+        const char *surface = builtin_name(i);
         bool word =
             (surface[0] >= 'a' && surface[0] <= 'z') || (surface[0] >= 'A' && surface[0] <= 'Z');
         if (!word) continue;

@@ -5,15 +5,11 @@
 
 #include "interp/check.h"
 
-static bool is(const builtin_param *p, const char *word) {
-    return strlen(word) == p->length && memcmp(p->name, word, p->length) == 0;
-}
-
 /* Where the parameter's numbers go. */
 static int64_t *place(op_attrs *attrs, const builtin_param *p) {
-    if (is(p, "stride")) return attrs->step;
-    if (is(p, "padding")) return attrs->lo;
-    return is(p, "groups") ? attrs->lo + 2 : attrs->step + 2;
+    if (builtin_param_is(p, "stride")) return attrs->step;
+    if (builtin_param_is(p, "padding")) return attrs->lo;
+    return builtin_param_is(p, "groups") ? attrs->lo + 2 : attrs->step + 2;
 }
 
 /* The gradients of a convolution have as many as their operands. */
@@ -21,7 +17,7 @@ static int spatial_axes(const builtin_call *b, const builtin_param *p) {
     op_class class = (op_class)op_table[b->builtin].class;
     bool grad = class == CLASS_CONV_INPUT_GRAD || class == CLASS_CONV_WEIGHT_GRAD;
     bool one = b->builtin == (int)OP_conv1d || (grad && b->operands[0]->type->tensor.rank == 3);
-    return one || is(p, "groups") ? 1 : 2;
+    return one || builtin_param_is(p, "groups") ? 1 : 2;
 }
 
 static bool pools(const builtin_call *b) {
@@ -31,7 +27,7 @@ static bool pools(const builtin_call *b) {
 
 static bool one_number(checker *c, const builtin_call *b, const builtin_param *p, expr *e,
                        int64_t *out) {
-    int64_t least = is(p, "padding") ? 0 : 1;
+    int64_t least = builtin_param_is(p, "padding") ? 0 : 1;
     if (!check_static_integer(c, e, out, "this")) return false;
     if (*out >= least && *out <= INT_MAX) return true;
     diag_error(c->d, ERROR_K0310, e->at, "`%.*s` of `%s` is at least %lld, not %lld",
@@ -42,7 +38,7 @@ static bool one_number(checker *c, const builtin_call *b, const builtin_param *p
 static bool numbers(checker *c, const builtin_call *b, const builtin_param *p, expr *e, int count,
                     int64_t *out) {
     bool good = true;
-    if (e->kind != EXPR_LIST || is(p, "groups")) {
+    if (e->kind != EXPR_LIST || builtin_param_is(p, "groups")) {
         good = one_number(c, b, p, e, &out[0]);
         for (int i = 1; i < count; i++) out[i] = out[0];
         return good;
@@ -68,8 +64,8 @@ bool check_window(checker *c, builtin_call *b, const builtin_param *p, expr *e) 
     int count = spatial_axes(b, p);
     bool good = e == NULL || numbers(c, b, p, e, count, out);
     for (int i = 0; i < count && e == NULL; i++)
-        out[i] = is(p, "padding") ? 0 : pools(b) ? attrs->step[2 + i] : 1;
-    for (int i = 0; i < count && good && pools(b) && is(p, "padding") && e != NULL; i++) {
+        out[i] = builtin_param_is(p, "padding") ? 0 : pools(b) ? attrs->step[2 + i] : 1;
+    for (int i = 0; i < count && good && pools(b) && builtin_param_is(p, "padding") && e != NULL; i++) {
         if (2 * out[i] <= attrs->step[2 + i]) continue;
         diag_error(c->d, ERROR_K0310, e->at, "`padding` of `%s` is at most half of the window",
                    b->name);

@@ -378,10 +378,27 @@ static code *lower_file(fn_scope *s, const expr *e, code_kind kind, code *stored
     return n;
 }
 
-code *lower_builtin_with(fn_scope *s, const expr *e, code **args, code **sizes) {
+static code *lower_tape(fn_scope *s, const expr *e, code **args) {
+    switch (e->u.call.builtin->builtin) {
+    case BUILTIN_push: return tape_node(s, CODE_PUSH, args[0], args[1], e->at);
+    case BUILTIN_pop: return tape_node(s, CODE_POP, args[0], NULL, e->at);
+    case BUILTIN_is_empty: return tape_node(s, CODE_IS_EMPTY, args[0], NULL, e->at);
+    default: return empty_tape(s, e);
+    }
+}
+
+static code *lower_effect(fn_scope *s, const expr *e, code **args) {
+    switch (e->u.call.builtin->builtin) {
+    case BUILTIN_assert: return lower_assert(s, e, args[0]);
+    case BUILTIN_print: return lower_print(s, e, args);
+    case BUILTIN_load: return lower_file(s, e, CODE_LOAD, NULL);
+    case BUILTIN_save: return lower_file(s, e, CODE_SAVE, args[0]);
+    default: return size_node(s, CODE_DROP, args[0], 0, e->at);
+    }
+}
+
+static code *lower_plain(fn_scope *s, const expr *e, code **args, code **sizes) {
     const builtin_use *use = e->u.call.builtin;
-    if (s->l->failed) return NULL;
-    if (use->is_op) return lower_op_use(s, e, args, sizes);
     switch (use->builtin) {
     case BUILTIN_mean_nll:
     case BUILTIN_cross_entropy: return lower_nll(s, e, args);
@@ -396,49 +413,29 @@ code *lower_builtin_with(fn_scope *s, const expr *e, code **args, code **sizes) 
     case BUILTIN_ones: return lower_filled(s, e, 1, sizes);
     case BUILTIN_zeros_like: return lower_like(s, e, 0, args[0]);
     case BUILTIN_ones_like: return lower_like(s, e, 1, args[0]);
-    case BUILTIN_to_F32:
-    case BUILTIN_to_F64:
-    case BUILTIN_to_I32:
-    case BUILTIN_to_I64:
-    case BUILTIN_to_Bool: return lower_cast(s, e, args[0]);
     case BUILTIN_shape: return size_node(s, CODE_SHAPE, args[0], 0, e->at);
     case BUILTIN_dim: return size_node(s, CODE_SIZE, args[0], use->attrs.axis, e->at);
     case BUILTIN_rank: return code_constant(s, value_i64(use->args[0]->type->tensor.rank), e->at);
     case BUILTIN_copy: return args[0];
-    case BUILTIN_drop: return size_node(s, CODE_DROP, args[0], 0, e->at);
     case BUILTIN_stop_gradient: return size_node(s, CODE_STOP, args[0], 0, e->at);
-    case BUILTIN_tape: return empty_tape(s, e);
-    case BUILTIN_push: return tape_node(s, CODE_PUSH, args[0], args[1], e->at);
-    case BUILTIN_pop: return tape_node(s, CODE_POP, args[0], NULL, e->at);
-    case BUILTIN_is_empty: return tape_node(s, CODE_IS_EMPTY, args[0], NULL, e->at);
-    case BUILTIN_assert: return lower_assert(s, e, args[0]);
-    case BUILTIN_print: return lower_print(s, e, args);
-    case BUILTIN_load: return lower_file(s, e, CODE_LOAD, NULL);
-    case BUILTIN_save: return lower_file(s, e, CODE_SAVE, args[0]);
-    case BUILTIN_var:
-    case BUILTIN_std:
-    case BUILTIN_norm:
-    case BUILTIN_pad:
-    case BUILTIN_split:
-    case BUILTIN_flip:
-    case BUILTIN_roll:
-    case BUILTIN_tile:
-    case BUILTIN_einsum:
-    case BUILTIN_sort:
-    case BUILTIN_top_k:
-    case BUILTIN_cummax:
-    case BUILTIN_diag:
-    case BUILTIN_trace: return lower_composite(s, e, args, sizes);
     case BUILTIN_tril:
     case BUILTIN_triu: return lower_triangle(s, e, args[0]);
     case BUILTIN_embedding: return lower_embedding(s, e, args);
-    case BUILTIN_grad:
-    case BUILTIN_vjp:
-    case BUILTIN_jvp:
-    case BUILTIN_hvp:
-    case BUILTIN_jacobian:
-    case BUILTIN_hessian: return lower_derivative(s, e, args[0]);
-    case BUILTIN_COUNT: break;
+    default: return NULL;
+    }
+}
+
+code *lower_builtin_with(fn_scope *s, const expr *e, code **args, code **sizes) {
+    const builtin_use *use = e->u.call.builtin;
+    if (s->l->failed) return NULL;
+    if (use->is_op) return lower_op_use(s, e, args, sizes);
+    switch (builtin_kind_of(use->builtin)) {
+    case BUILTIN_KIND_PLAIN: return lower_plain(s, e, args, sizes);
+    case BUILTIN_KIND_COMPOSITE: return lower_composite(s, e, args, sizes);
+    case BUILTIN_KIND_CAST: return lower_cast(s, e, args[0]);
+    case BUILTIN_KIND_DERIVATIVE: return lower_derivative(s, e, args[0]);
+    case BUILTIN_KIND_TAPE: return lower_tape(s, e, args);
+    case BUILTIN_KIND_EFFECT: return lower_effect(s, e, args);
     }
     return NULL;
 }
@@ -463,14 +460,11 @@ static code *value_body(fn_scope *s, const expr *e, code **args) {
     if (!e->u.name.is_op) {
         /* The other builtins that are functions of one tensor. */
         op_attrs attrs = {.dtype = f->result->kind == TYPE_TENSOR ? f->result->tensor.dtype : 0};
+        if (builtin_kind_of(e->u.name.builtin) == BUILTIN_KIND_CAST)
+            return op_node(s, OP_cast, &attrs, 1, args, f->items, f->result, e->at);
         switch (e->u.name.builtin) {
         case BUILTIN_copy: return args[0];
         case BUILTIN_stop_gradient: return size_node(s, CODE_STOP, args[0], 0, e->at);
-        case BUILTIN_to_F32:
-        case BUILTIN_to_F64:
-        case BUILTIN_to_I32:
-        case BUILTIN_to_I64:
-        case BUILTIN_to_Bool: return op_node(s, OP_cast, &attrs, 1, args, f->items, f->result, e->at);
         case BUILTIN_dot: return op_node(s, OP_matmul, NULL, 2, args, f->items, f->result, e->at);
         default: return NULL;
         }

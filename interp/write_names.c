@@ -154,7 +154,7 @@ static bool is_reserved(const char *name) {
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(words[i], name) == 0) return true;
     storage unused;
-    return check_builtin_named(name) >= 0 || storage_find(name, strlen(name), &unused);
+    return builtin_named(name) >= 0 || storage_find(name, strlen(name), &unused);
 }
 
 static name_use *place_of(const naming *n, const char *name) {

@@ -43,10 +43,6 @@ static void settle_literals(writing *w, const op_use *u) {
 
 /* ---- arguments by their roles ---- */
 
-static bool named(const builtin_param *p, const char *word) {
-    return strlen(word) == p->length && memcmp(p->name, word, p->length) == 0;
-}
-
 /* The default as the signature states it, or "". */
 static const char *default_of(const builtin_param *p) {
     return p->optional ? p->name + p->length + 1 : "";
@@ -107,9 +103,9 @@ static expr *window_value(writing *w, const op_use *u, const builtin_param *p) {
     const op_attrs *a = u->attrs;
     int axes = u->in[0].rank - 2 < 2 ? 1 : 2;
     const int64_t *list = a->step;
-    if (named(p, "padding")) list = a->lo;
-    if (named(p, "dilation") || named(p, "window")) list = a->step + 2;
-    if (named(p, "groups")) list = a->lo + 2, axes = 1;
+    if (builtin_param_is(p, "padding")) list = a->lo;
+    if (builtin_param_is(p, "dilation") || builtin_param_is(p, "window")) list = a->step + 2;
+    if (builtin_param_is(p, "groups")) list = a->lo + 2, axes = 1;
     bool same = axes == 1 || list[0] == list[1];
     bool usual = same && ((defaults_to(p, "1") && list[0] == 1) || (defaults_to(p, "0") && list[0] == 0));
     if (defaults_to(p, "window")) usual = list[0] == a->step[2] && list[1] == a->step[3];
@@ -138,7 +134,7 @@ static expr *attribute_value(writing *w, const op_use *u, const builtin_param *p
 /* What may be left out is named, so that the order does not matter. */
 static expr *call(writing *w, const op_use *u) {
     builtin_param params[BUILTIN_PARAMS];
-    int count = check_builtin_params((int)u->op, params), operand = 0;
+    int count = builtin_params((int)u->op, params), operand = 0;
     expr *e = write_call(w, op_table[u->op].surface);
     for (int i = 0; i < count && !w->failed; i++) {
         const builtin_param *p = &params[i];
@@ -226,7 +222,7 @@ int write_op_dims(const writing *w, const op_use *u, int64_t *out) {
     int n = 0;
     op_class class = (op_class)op_table[u->op].class;
     if (class == CLASS_SLICE || class == CLASS_SLICE_ADD) return write_slice_dims(w, u, out);
-    int count = op_table[u->op].surface[0] != '\0' ? check_builtin_params((int)u->op, params) : 0;
+    int count = op_table[u->op].surface[0] != '\0' ? builtin_params((int)u->op, params) : 0;
     for (int i = 0; i < count; i++) {
         if (params[i].role == ROLE_SIZE) out[n++] = u->attrs->dims[0];
         for (int k = 0; params[i].role == ROLE_SIZES && k < u->attrs->rank; k++) out[n++] = u->attrs->dims[k];

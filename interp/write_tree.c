@@ -215,11 +215,11 @@ int write_width(const expr *e) {
 
 static bool flexible_call(const expr *e) {
     const char *name = e->u.call.callee->u.name.name;
-    int builtin = check_builtin_named(name);
-    if (builtin < 0 || check_builtin_class(builtin) == LITERAL_NONE) return false;
+    int builtin = builtin_named(name);
+    if (builtin < 0 || builtin_literals(builtin) == LITERAL_NONE) return false;
     for (int i = 0; i < e->u.call.count; i++) {
         const argument *a = &e->u.call.args[i];
-        param_role role = check_builtin_place(builtin, a->name, i);
+        param_role role = builtin_place(builtin, a->name, i);
         if ((role == ROLE_OPERAND || role == ROLE_PARTS) && !write_flexible(a->value)) return false;
     }
     return true;

@@ -47,7 +47,7 @@ def table(path):
 
 def signatures():
     """name -> signature of everything that a program can call or write between operands."""
-    row = r'^(?:OP\(\w+, "([^"]+)", \w+, \w+,[^"]*|BUILTIN\(\w+, "([^"]+)",) ?\s*"((?:[^"\\]|\\.)*)"'
+    row = r'^(?:OP\(\w+, "([^"]+)", \w+, \w+,[^"]*|BUILTIN\(\w+, "([^"]+)", \w+, \w+,) ?\s*"((?:[^"\\]|\\.)*)"'
     found = re.findall(row, table("runtime/ops.def") + table("interp/builtins.def"), re.MULTILINE)
     return {op or builtin: signature.replace('\\"', '"') for op, builtin, signature in found}
 
