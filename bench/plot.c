@@ -6,11 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "bench/bench.h"
 #include "bench/trace.h"
+#include "interp/tools/gnuplot.h"
 #include "runtime/context.h"
 
 #define MIB (1024.0 * 1024.0)
@@ -303,47 +302,13 @@ static const struct panel {
     {"schedule", schedule_has, schedule_draw},
 };
 
-static const char *extension(const char *file) {
-    const char *dot = strrchr(file, '.');
-    return dot != NULL && strchr(dot, '/') == NULL ? dot : file + strlen(file);
-}
-
-static bool installed(const char *command) {
-    const char *path = getenv("PATH");
-    char place[4096];
-    for (const char *p = path != NULL ? path : ""; *p != '\0';) {
-        size_t length = strcspn(p, ":");
-        snprintf(place, sizeof place, "%.*s/%s", (int)length, p, command);
-        if (access(place, X_OK) == 0) return true;
-        p += length + (p[length] == ':');
-    }
-    return false;
+static int fail(const error *e) {
+    return bench_fail(e->code, "%s", e->message);
 }
 
 int plot_possible(const char *file) {
-    const char *end = extension(file);
-    if (strcmp(end, ".svg") != 0 && strcmp(end, ".png") != 0)
-        return bench_fail(ERROR_K0801, "--plot takes a name that ends in .svg or .png, not '%s'",
-                          file);
-    if (installed("gnuplot")) return 0;
-    return bench_fail(ERROR_K0701,
-                      "--plot draws through gnuplot, which is not installed; Debian's package "
-                      "gnuplot-nox brings it");
-}
-
-static void begin(FILE *g, const char *file, int panel_count) {
-    bool svg = strcmp(extension(file), ".svg") == 0;
-    int across = panel_count > 1 ? 2 : 1, down = (panel_count + 1) / 2;
-    fprintf(g, "set terminal %s size %d,%d font 'sans,11' background '#ffffff'\nset output '",
-            svg ? "svg" : "pngcairo", panel_count > 1 ? 640 * across : 760,
-            panel_count > 1 ? 440 * down : 480);
-    for (const char *p = file; *p != '\0'; p++) fputs(*p == '\'' ? "''" : (char[]){*p, '\0'}, g);
-    fputs("'\nset encoding utf8\nset grid lc rgb '#dddddd'\n"
-          "set linetype 1 lc rgb '#333333'\nset linetype 2 lc rgb '#1f77b4'\n"
-          "set linetype 3 lc rgb '#2ca02c'\nset linetype 4 lc rgb '#ff7f0e'\n"
-          "set linetype 5 lc rgb '#d62728'\n",
-          g);
-    if (panel_count > 1) fprintf(g, "set multiplot layout %d,%d\n", down, across);
+    error e = {.code = ERROR_NONE};
+    return gnuplot_possible("--plot", file, &e) ? 0 : fail(&e);
 }
 
 static void reset(FILE *g) {
@@ -353,36 +318,28 @@ static void reset(FILE *g) {
           g);
 }
 
-/* Draws the panels first..last that have data into a new file, which appears whole or not at all.
- */
+/* Draws the panels first..last that have data. */
 static int draw(const char *file, const block *b, size_t first, size_t last) {
-    char partial[4096];
     int count = 0;
     for (size_t i = first; i <= last; i++) count += panels[i].has(b);
     if (count == 0) return 0;
-    if ((size_t)snprintf(partial, sizeof partial, "%s.part%s", file, extension(file)) >=
-        sizeof partial)
-        return bench_fail(ERROR_K0602, "cannot write '%s': %s", file, strerror(ENAMETOOLONG));
-    FILE *g = popen("gnuplot", "w");
-    if (g == NULL) return bench_fail(ERROR_K0602, "cannot start gnuplot: %s", strerror(errno));
-    begin(g, partial, count);
+    int across = count > 1 ? 2 : 1, down = (count + 1) / 2;
+    gnuplot g;
+    error e = {.code = ERROR_NONE};
+    if (!gnuplot_open(&g, file, count > 1 ? 640 * across : 760, count > 1 ? 440 * down : 480, &e)) return fail(&e);
+    if (count > 1) fprintf(g.script, "set multiplot layout %d,%d\n", down, across);
     for (size_t i = first; i <= last; i++) {
         if (!panels[i].has(b)) continue;
-        reset(g);
-        panels[i].draw(g, b);
+        reset(g.script);
+        panels[i].draw(g.script, b);
     }
-    if (count > 1) fputs("unset multiplot\n", g);
-    int status = pclose(g);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && rename(partial, file) == 0) return 0;
-    int cause = errno;
-    unlink(partial);
-    return bench_fail(ERROR_K0602, "cannot write '%s'%s%s", file,
-                      status == 0 ? ": " : " through gnuplot", status == 0 ? strerror(cause) : "");
+    if (count > 1) fputs("unset multiplot\n", g.script);
+    return gnuplot_close(&g, &e) ? 0 : fail(&e);
 }
 
 int plot_block(const char *file, bool each, const block *b) {
     if (!each) return draw(file, b, 0, COUNT_OF(panels) - 1);
-    const char *end = extension(file);
+    const char *end = gnuplot_extension(file);
     int code = 0;
     for (size_t i = 0; i < COUNT_OF(panels) && code == 0; i++) {
         char name[4096];

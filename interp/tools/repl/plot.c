@@ -1,0 +1,277 @@
+/* Scales with their ticks, curves into dots, and dots into braille. */
+#include "interp/tools/repl/plot.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/memory.h"
+
+/* Ranges may be as wide as twice the largest double and ticks as narrow as the smallest, so that scales are wider. */
+typedef long double wide;
+
+enum {
+    ACROSS = 2,                 /* dots of a cell */
+    DOWN = 4,
+    DASH = 2,                   /* dots drawn, and as many left out */
+    TICK_ROWS = 3,              /* the least distance of two ticks */
+    TICK_COLUMNS = 10,
+    NAME_ROOM = 48,
+};
+
+/* ---- scales ---- */
+
+typedef struct scale {
+    wide least, most;
+    wide step;                  /* between two ticks, which are its multiples */
+    int dots;
+} scale;
+
+/* The least of 1, 2, 5, 10, ... times a power of ten that is not below `least`. */
+static wide nice_step(wide least) {
+    wide power = powl(10, floorl(log10l(least)));
+    static const wide factors[] = {1, 2, 5, 10};
+    for (size_t i = 0; i < COUNT_OF(factors); i++) {
+        if (factors[i] * power >= least * (1 - 1e-12L)) return factors[i] * power;
+    }
+    return 10 * power;
+}
+
+/* A range of no extent, or of one that doubles cannot tell apart, gets room around it. */
+static void widen(scale *s) {
+    wide size = fmaxl(fabsl(s->least), fabsl(s->most));
+    if (s->most - s->least > size * 1e-12L) return;
+    wide more = size > 0 ? size / 2 : 1;
+    s->least -= more;
+    s->most += more;
+}
+
+static scale vertical_scale(const plot *p, int rows) {
+    scale s = {.least = INFINITY, .most = -INFINITY, .dots = rows * DOWN};
+    for (int k = 0; k < p->count; k++) {
+        for (int i = 0; i < p->points; i++) {
+            double y = p->curve[k].y[i];
+            if (!isfinite(y)) continue;
+            s.least = fminl(s.least, y);
+            s.most = fmaxl(s.most, y);
+        }
+    }
+    if (s.least > s.most) s.least = s.most = 0;
+    widen(&s);
+    int most = rows / TICK_ROWS > 1 ? rows / TICK_ROWS : 1;
+    s.step = nice_step((s.most - s.least) / most);
+    s.least = floorl(s.least / s.step + 1e-9L) * s.step;
+    s.most = ceill(s.most / s.step - 1e-9L) * s.step;
+    return s;
+}
+
+static scale horizontal_scale(const plot *p, int columns) {
+    scale s = {.least = p->x[0], .most = p->x[p->points - 1], .dots = columns * ACROSS};
+    int most = columns / TICK_COLUMNS > 1 ? columns / TICK_COLUMNS : 1;
+    s.step = nice_step((s.most - s.least) / most);
+    return s;
+}
+
+/* From 0 at the least to dots - 1 at the most. */
+static int dot_of(const scale *s, wide v) {
+    return (int)roundl((v - s->least) / (s->most - s->least) * (s->dots - 1));
+}
+
+static wide first_tick(const scale *s) {
+    return ceill(s->least / s->step - 1e-9L);
+}
+
+/* The k-th multiple of the step: in plain digits where these are few, with an exponent else. */
+static void name_tick(char out[NAME_ROOM], const scale *s, wide k) {
+    int unit = (int)floorl(log10l(s->step) + 1e-9L);
+    wide v = k * s->step, size = fmaxl(fabsl(s->least), fabsl(s->most));
+    int top = (int)floorl(log10l(size) + 1e-9L);
+    if (k == 0) {
+        snprintf(out, NAME_ROOM, "0");
+    } else if (top >= 6 || unit < -6) {
+        int own = (int)floorl(log10l(fabsl(v)) + 1e-9L);
+        snprintf(out, NAME_ROOM, "%.*Le", own > unit ? own - unit : 0, v);
+    } else {
+        snprintf(out, NAME_ROOM, "%.*Lf", unit < 0 ? -unit : 0, v);
+    }
+}
+
+static int widest_name(const scale *s) {
+    int widest = 0;
+    for (wide k = first_tick(s); k * s->step <= s->most + s->step * 1e-9L; k++) {
+        char name[NAME_ROOM];
+        name_tick(name, s, k);
+        int length = (int)strlen(name);
+        if (length > widest) widest = length;
+    }
+    return widest;
+}
+
+/* ---- dots ---- */
+
+typedef struct grid {
+    int columns, rows;
+    unsigned char *cell;        /* row by row; a bit a dot, in the order of Unicode's braille */
+} grid;
+
+static void put_dot(grid *g, int x, int y) {
+    static const unsigned char bits[DOWN][ACROSS] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+    int up = g->rows * DOWN - 1 - y;
+    if (x < 0 || x >= g->columns * ACROSS || up < 0 || up >= g->rows * DOWN) return;
+    g->cell[up / DOWN * g->columns + x / ACROSS] |= bits[up % DOWN][x % ACROSS];
+}
+
+typedef struct pen {
+    grid *to;
+    bool dashed;
+    bool down;                  /* x and y are where it stands */
+    int x, y;
+    int drawn;                  /* dots so far */
+} pen;
+
+static void touch(pen *p, int x, int y) {
+    if (p->down && x == p->x && y == p->y) return;
+    p->down = true;
+    p->x = x;
+    p->y = y;
+    if (!p->dashed || p->drawn % (2 * DASH) < DASH) put_dot(p->to, x, y);
+    p->drawn++;
+}
+
+static int larger(int a, int b) {
+    return a > b ? a : b;
+}
+
+static void draw_to(pen *p, int x, int y) {
+    int from_x = p->x, from_y = p->y;
+    int steps = p->down ? larger(abs(x - from_x), abs(y - from_y)) : 0;
+    for (int i = 1; i < steps; i++) {
+        touch(p, from_x + (int)lround((double)(x - from_x) * i / steps), from_y + (int)lround((double)(y - from_y) * i / steps));
+    }
+    touch(p, x, y);
+}
+
+static void draw_curve(grid *g, const plot *p, int k, const scale *across, const scale *up) {
+    pen n = {.to = g, .dashed = k > 0};
+    for (int i = 0; i < p->points; i++) {
+        double y = p->curve[k].y[i];
+        if (isfinite(y)) {
+            draw_to(&n, dot_of(across, p->x[i]), dot_of(up, y));
+        } else {
+            n.down = false;
+        }
+    }
+}
+
+/* ---- the page ---- */
+
+static void add_legend(text *out, const plot *p, int margin) {
+    text_add_repeat(out, ' ', (size_t)margin + 2);
+    for (int k = 0; k < p->count; k++) {
+        text_format(out, "%s%s %s", k > 0 ? "    " : "", k > 0 ? "⠒ ⠒ ⠒" : "⠒⠒⠒⠒⠒", p->curve[k].name);
+    }
+    text_add_char(out, '\n');
+}
+
+/* The cell that a value stands in; -1 for one that is not on the scale. */
+static int cell_of(const scale *s, wide v, int dots) {
+    return v < s->least || v > s->most ? -1 : dot_of(s, v) / dots;
+}
+
+static void add_cell(text *out, unsigned char dots, bool on_row, bool on_column) {
+    if (dots != 0) {
+        text_add_bytes(out, (const char[]){'\xE2', (char)(0xA0 | dots >> 6), (char)(0x80 | (dots & 0x3F))}, 3);
+    } else if (on_row || on_column) {
+        text_add(out, on_row && on_column ? "┼" : on_row ? "╌" : "┆");
+    } else {
+        text_add_char(out, ' ');
+    }
+}
+
+static size_t without_blanks(const text *out, size_t from) {
+    size_t length = out->length;
+    while (length > from && out->data[length - 1] == ' ') length--;
+    return length;
+}
+
+/* Blanks at the end of the line that began at `from` go. */
+static void end_line(text *out, size_t from) {
+    if (!out->failed) out->length = without_blanks(out, from);
+    text_add_char(out, '\n');
+}
+
+/* Its name where a tick stands in this row, from above. */
+static void add_margin(text *out, const scale *up, int row, int rows, int margin) {
+    for (wide k = first_tick(up); k * up->step <= up->most + up->step * 1e-9L; k++) {
+        if (dot_of(up, k * up->step) / DOWN != rows - 1 - row) continue;
+        char name[NAME_ROOM];
+        name_tick(name, up, k);
+        text_format(out, "%*s ┤", margin, name);
+        return;
+    }
+    text_format(out, "%*s │", margin, "");
+}
+
+static void add_rows(text *out, const grid *g, const scale *across, const scale *up, int margin) {
+    int row_of_zero = cell_of(up, 0, DOWN), column_of_zero = cell_of(across, 0, ACROSS);
+    for (int row = 0; row < g->rows; row++) {
+        size_t from = out->length;
+        add_margin(out, up, row, g->rows, margin);
+        for (int column = 0; column < g->columns; column++) {
+            add_cell(out, g->cell[row * g->columns + column], g->rows - 1 - row == row_of_zero, column == column_of_zero);
+        }
+        end_line(out, from);
+    }
+}
+
+/* The axis with its ticks, and their names, each in the middle below its tick and inside the page. */
+static void add_axis(text *out, const scale *across, int columns, int margin) {
+    char line[256] = "";
+    int used = 0;               /* columns of `line` that hold names */
+    bool tick[256] = {false};
+    int page = margin + 2 + columns;
+    memset(line, ' ', sizeof line);
+    for (wide k = first_tick(across); k * across->step <= across->most + across->step * 1e-9L; k++) {
+        char name[NAME_ROOM];
+        name_tick(name, across, k);
+        int length = (int)strlen(name), column = dot_of(across, k * across->step) / ACROSS;
+        int at = margin + 2 + column - length / 2;
+        if (at + length > page) at = page - length;
+        tick[column] = true;
+        if (at < used) continue;
+        memcpy(line + at, name, (size_t)length);
+        used = at + length + 1;
+    }
+    text_format(out, "%*s └", margin, "");
+    for (int column = 0; column < columns; column++) text_add(out, tick[column] ? "┬" : "─");
+    text_add_char(out, '\n');
+    size_t from = out->length;
+    text_add_bytes(out, line, (size_t)page);
+    end_line(out, from);
+}
+
+static void add_gaps(text *out, const plot *p) {
+    for (int k = 0; k < p->count; k++) {
+        int gaps = 0;
+        for (int i = 0; i < p->points; i++) gaps += !isfinite(p->curve[k].y[i]);
+        if (gaps > 0) text_format(out, "%s is not finite at %d of %d points\n", p->curve[k].name, gaps, p->points);
+    }
+}
+
+bool plot_draw(text *out, const plot *p, plot_size size) {
+    scale up = vertical_scale(p, size.rows);
+    int margin = widest_name(&up);
+    grid g = {.columns = size.width - margin - 2, .rows = size.rows};
+    scale across = horizontal_scale(p, g.columns);
+    size_t room = (size_t)g.columns * (size_t)g.rows;
+    g.cell = take_zeroed(out->c, room);
+    if (g.cell == NULL) return false;
+    for (int k = 0; k < p->count; k++) draw_curve(&g, p, k, &across, &up);
+    add_legend(out, p, margin);
+    add_rows(out, &g, &across, &up, margin);
+    add_axis(out, &across, g.columns, margin);
+    add_gaps(out, p);
+    give_back(out->c, g.cell, room);
+    return !out->failed;
+}

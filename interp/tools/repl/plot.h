@@ -1,0 +1,31 @@
+/* Curves over an interval, drawn in the terminal: a grid of braille cells, each of two by four dots, with axes. */
+#ifndef KINA_REPL_PLOT_H
+#define KINA_REPL_PLOT_H
+
+#include "runtime/text.h"
+
+enum { PLOT_CURVES = 4 };
+
+typedef struct plot_curve {
+    const char *name;
+    const double *y;            /* one a point; where it is not finite the curve has a gap */
+} plot_curve;
+
+typedef struct plot {
+    int points;                 /* two or more */
+    const double *x;            /* ascending, all finite, the last greater than the first */
+    int count;                  /* of the curves; the first is drawn as a line, the others as dashes */
+    plot_curve curve[PLOT_CURVES];
+} plot;
+
+typedef struct plot_size {
+    int width;                  /* columns in all, names of ticks too */
+    int rows;                   /* of the grid; a legend, an axis and its names are three lines more */
+} plot_size;
+
+/* Appends the picture. The curves share one scale, which ends at whole ticks; ticks are 1, 2 or 5 times a power of ten
+ * apart. Below it stands how many points of a curve are not finite, if any. False with the context's error set when
+ * out of memory. */
+bool plot_draw(text *out, const plot *p, plot_size size) MUST_CHECK;
+
+#endif
