@@ -17,9 +17,9 @@ static bool out_of_range(slicing *s, int64_t index) {
                      (long long)index, s->axis, (long long)s->size);
 }
 
-/* A bound as written. A negative literal counts from the end; a computed one does not. */
-static bool bound(slicing *s, const code *n, int64_t absent, int64_t *out) {
-    *out = absent;
+/* A bound as written; *out stays where there is none. A negative literal counts from the end; a computed one does
+ * not. */
+static bool bound(slicing *s, const code *n, int64_t *out) {
     if (n == NULL) return true;
     value v;
     if (!eval(s->ev, s->frame, n, &v)) return false;
@@ -29,8 +29,8 @@ static bool bound(slicing *s, const code *n, int64_t absent, int64_t *out) {
 }
 
 static bool one_index(slicing *s, const index_axis *a, op_attrs *attrs) {
-    int64_t index;
-    if (!bound(s, a->lo, 0, &index)) return false;
+    int64_t index = 0;
+    if (!bound(s, a->lo, &index)) return false;
     if (index < 0 || index >= s->size) return out_of_range(s, index);
     attrs->lo[s->axis] = index;
     attrs->dims[s->axis] = 1;
@@ -50,12 +50,11 @@ static bool step_of(slicing *s, const index_axis *a, int64_t *out) {
 
 /* lo:hi:step; without bounds the whole axis, from its end when the step is negative. */
 static bool one_range(slicing *s, const index_axis *a, op_attrs *attrs) {
-    int64_t lo, hi, by;
-    if (!step_of(s, a, &by)) return false;
+    int64_t lo = 0, hi = 0, by;
+    if (!bound(s, a->lo, &lo) || !bound(s, a->hi, &hi) || !step_of(s, a, &by)) return false;
     bool down = by < 0;
-    if (!bound(s, a->lo, down ? s->size - 1 : 0, &lo) || !bound(s, a->hi, down ? -1 : s->size, &hi)) {
-        return false;
-    }
+    if (a->lo == NULL) lo = down ? s->size - 1 : 0;
+    if (a->hi == NULL) hi = down ? -1 : s->size;
     if (lo < 0 && !(down && s->size == 0)) return out_of_range(s, lo);
     if (lo > s->size || (down && lo >= s->size && s->size > 0)) return out_of_range(s, lo);
     if (hi > s->size || (hi < 0 && !(down && a->hi == NULL))) return out_of_range(s, hi);
@@ -70,8 +69,8 @@ static bool one_range(slicing *s, const index_axis *a, op_attrs *attrs) {
 
 /* So many entries from lo on; `added` is what is added to them, or NULL. */
 static bool one_stretch(slicing *s, const index_axis *a, const value *added, op_attrs *attrs) {
-    int64_t lo, by, count = added != NULL ? value_dims(added)[s->axis] : 0;
-    if (!bound(s, a->lo, 0, &lo) || !step_of(s, a, &by)) return false;
+    int64_t lo = 0, by, count = added != NULL ? value_dims(added)[s->axis] : 0;
+    if (!bound(s, a->lo, &lo)) return false;
     if (a->count != NULL) {
         value v;
         if (!eval(s->ev, s->frame, a->count, &v)) return false;
@@ -80,6 +79,7 @@ static bool one_stretch(slicing *s, const index_axis *a, const value *added, op_
             return error_set(&s->ev->c->err, ERROR_K0511, a->count->where,
                              "a size cannot be negative: %lld", (long long)count);
     }
+    if (!step_of(s, a, &by)) return false;
     if (!op_slice_fits(lo, count, by, s->size))
         return error_set(&s->ev->c->err, ERROR_K0503, s->where,
                          "%lld entries from index %lld on in steps of %lld are out of range for axis %d of "

@@ -124,8 +124,11 @@ int builtin_operands(const builtin_use *use, expr **out) {
         case BUILTIN_cross_entropy:
         case BUILTIN_dot:
         case BUILTIN_outer:
-        case BUILTIN_roll:
-        case BUILTIN_embedding: count = 2; break;
+        case BUILTIN_roll: count = 2; break;
+        case BUILTIN_embedding:
+            out[0] = use->args[1];
+            out[1] = use->args[0];
+            return 2;
         case BUILTIN_pad:
             out[0] = use->args[0];
             out[1] = use->args[2];
@@ -278,10 +281,9 @@ static code *lower_triangle(fn_scope *s, const expr *e, code *arg) {
 /* take(table, ids) */
 static code *lower_embedding(fn_scope *s, const expr *e, code **args) {
     const builtin_use *use = e->u.call.builtin;
-    code *operands[2] = {args[1], args[0]};
     const type *types[2] = {use->args[1]->type, use->args[0]->type};
     op_attrs rows = {.axis = 0};
-    return op_node(s, OP_take, &rows, 2, operands, types, e->type, e->at);
+    return op_node(s, OP_take, &rows, 2, args, types, e->type, e->at);
 }
 
 /* ---- making ---- */
@@ -440,6 +442,15 @@ code *lower_builtin_with(fn_scope *s, const expr *e, code **args, code **sizes) 
     return NULL;
 }
 
+/* In the order in which they are evaluated, since the last read of a value moves it: those of a slice axis by axis. */
+static void lower_sizes(fn_scope *s, const builtin_use *use, code **sizes) {
+    bool slices = use->is_op && (use->op == OP_slice || use->op == OP_slice_add);
+    int axes = slices ? use->args[0]->type->tensor.rank : use->sizes;
+    for (int i = 0; i < axes; i++) {
+        for (int k = i; k < use->sizes; k += axes) sizes[k] = lower_extent(s, use->size[k]);
+    }
+}
+
 code *lower_builtin(fn_scope *s, const expr *e) {
     const builtin_use *use = e->u.call.builtin;
     int room = use->count > 4 ? use->count : 4;
@@ -449,7 +460,7 @@ code *lower_builtin(fn_scope *s, const expr *e) {
     if (s->l->failed) return NULL;
     int n = builtin_operands(use, operands);
     for (int i = 0; i < n; i++) args[i] = lower_expr(s, operands[i]);
-    for (int i = 0; i < use->sizes; i++) sizes[i] = lower_extent(s, use->size[i]);
+    lower_sizes(s, use, sizes);
     return lower_builtin_with(s, e, args, sizes);
 }
 
