@@ -80,6 +80,8 @@ const value *forward_tangent(const forward_scope *s, uint32_t index);
 static inline bool ad_recording(const context *c) { return c->top->recorders > 0; }
 /* True when any handler does. (Handlers further in may be live and see nothing: in a condition, in a sweep.) */
 static inline bool ad_handling(const context *c) { return c->top->outer != NULL; }
+/* True when a forward handler does. */
+static inline bool ad_pushes(const context *c) { return c->top->pushers > 0; }
 /* The live reverse handlers for which one of the values is active. */
 uint8_t ad_active(const context *c, const value *const *values, int count);
 
@@ -105,7 +107,8 @@ uint32_t ad_tangents(const context *c, const value *const *values, int count);
 /* All forward handlers on the stack: those for which what a tape holds has tangents, since only a run would tell what
  * it holds. */
 uint32_t ad_pushing(const context *c);
-/* v, a floating number or tensor, has a tangent for these handlers from now on: zeros where it has none. */
+/* v, a floating number or tensor, has a tangent for these handlers and no others from now on: zeros where it has none,
+ * and none where only a tape that was made inside gave it one. */
 bool ad_spread(context *c, uint32_t handlers, span where, value *v) MUST_CHECK;
 
 /* In forward mode alone nothing needs the records of values that died: keeps those of `values` (whose

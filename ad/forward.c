@@ -264,8 +264,10 @@ uint32_t ad_pushing(const context *c) {
     return all;
 }
 
-static bool zero_tangent(context *c, forward_scope *s, span where, value *v) {
-    value zeros;
+/* Whether v has a tangent for this handler is changed: zeros, or none. */
+static bool turn_tangent(context *c, forward_scope *s, bool wanted, span where, value *v) {
+    value zeros = value_none();
+    if (!wanted) return set_tangent(c, s, v->index, zeros);
     return zeros_like(c, s, v, where, &zeros) && keep_tangent(c, s, zeros, where, v);
 }
 
@@ -274,16 +276,16 @@ static bool spread_at(context *c, handler *h, uint32_t handlers, span where, val
     if (h == NULL || h->pushers == 0) return true;
     if (!spread_at(c, h->outer, handlers, where, v, fresh)) return false;
     forward_scope *s = (forward_scope *)h;
-    if (h->perform != forward_perform || (bit_of(h) & handlers) == 0) return true;
-    if (forward_tangent(s, v->index) != NULL) return true;
+    bool wanted = (bit_of(h) & handlers) != 0;
+    if (h->perform != forward_perform || wanted == (forward_tangent(s, v->index) != NULL)) return true;
     if (!*fresh && v->index != 0 && !performer_refresh(c, OP_identity, where, v)) return false;
     *fresh = true;
-    return forward_tangent(s, v->index) != NULL || zero_tangent(c, s, where, v);
+    return wanted == (forward_tangent(s, v->index) != NULL) || turn_tangent(c, s, wanted, where, v);
 }
 
 bool ad_spread(context *c, uint32_t handlers, span where, value *v) {
     bool fresh = false;
-    return handlers == 0 || spread_at(c, c->top, handlers, where, v, &fresh);
+    return spread_at(c, c->top, handlers, where, v, &fresh);
 }
 
 /* ---- leaving ---- */

@@ -2,7 +2,7 @@
  *
  * Whether a value has a tangent is a property of the text. An op's result has one when its rule gives one;
  * the floating results of a branch, and the floating carries of a loop, have one when anything that is read
- * inside, or comes in, has; where none is given it is zeros. */
+ * inside, or comes in, has; where none is given it is zeros. A tape always has one. */
 #include <string.h>
 
 #include "ad/gradient.h"
@@ -152,6 +152,11 @@ static void push_call(pushing *p, node *n) {
 
 static void push_region(pushing *p, region *r, int from);
 
+/* Whether a result of a branch has a tangent. */
+static bool joins_tangent(const pushing *p, var out, bool lively) {
+    return graph_at(p->g, out)->tape != NULL || (lively && graph_floating(p->g, out));
+}
+
 static void push_if(pushing *p, node *n) {
     region *outside = p->w.r;
     bool lively = any_tangent(p, n->read_count, n->reads);
@@ -160,13 +165,13 @@ static void push_if(pushing *p, node *n) {
         region *r = n->inside[k];
         push_region(p, r, 0);
         p->w.r = r;
-        for (int i = 0; i < results && lively && !graph_bad(p->g); i++) {
-            if (carries_tangent(p, n->out[i])) region_add_result(p->g, r, tangent_or_zeros(p, r->results[i]));
+        for (int i = 0; i < results && !graph_bad(p->g); i++) {
+            if (joins_tangent(p, n->out[i], lively)) region_add_result(p->g, r, tangent_or_zeros(p, r->results[i]));
         }
         p->w.r = outside;
     }
-    for (int i = 0; i < results && lively && !p->g->failed; i++) {
-        if (!carries_tangent(p, n->out[i])) continue;
+    for (int i = 0; i < results && !p->g->failed; i++) {
+        if (!joins_tangent(p, n->out[i], lively)) continue;
         var t = tangent_var(p, n->out[i]);
         node_add_out(p->g, outside, n, t);
         p->tangent[n->out[i]] = t;

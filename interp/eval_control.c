@@ -197,7 +197,7 @@ static bool note_branch(evaluator *ev, value *frame, const code *n, bool taken, 
     uint8_t handlers = reads.failed ? 0 : value_list_active(&reads);
     bool ok = !reads.failed;
     uint32_t tangents = ok ? value_list_tangents(&reads) : 0;
-    if (ok && tangents != 0) ok = all_boundaries(ev, BOUNDARY_TANGENT, tangents, n->where, out, count);
+    if (ok && ad_pushes(ev->c)) ok = all_boundaries(ev, BOUNDARY_TANGENT, tangents, n->where, out, count);
     if (ok && handlers != 0) {
         ok = all_boundaries(ev, BOUNDARY_JOIN, handlers, n->where, out, count);
         value_list joins = results_of(ev, out, ok ? count : 0);
@@ -247,7 +247,7 @@ typedef struct looping {
 
 static bool carry_over(looping *l) {
     const code *n = l->n;
-    bool ok = l->tangents == 0 || all_boundaries(l->ev, BOUNDARY_TANGENT, l->tangents, n->where, l->next, n->u.loop.count);
+    bool ok = !ad_pushes(l->ev->c) || all_boundaries(l->ev, BOUNDARY_TANGENT, l->tangents, n->where, l->next, n->u.loop.count);
     if (ok && l->handlers != 0)
         ok = all_boundaries(l->ev, BOUNDARY_CARRY, l->handlers, n->where, l->next, n->u.loop.count);
     if (!ok) {

@@ -67,7 +67,7 @@ static bool own_again(void *self, bool *out) {
 
 static bool spread_tangents(own_frame *own, value *carries) {
     const code *n = own->n;
-    for (int i = 0; own->tangents != 0 && i < n->u.loop.count; i++) {
+    for (int i = 0; ad_pushes(own->ev->c) && i < n->u.loop.count; i++) {
         if (!eval_boundary(own->ev, BOUNDARY_TANGENT, own->tangents, n->where, &carries[i])) return false;
     }
     return true;
