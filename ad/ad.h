@@ -87,6 +87,8 @@ uint8_t ad_active(const context *c, const value *const *values, int count);
 
 /* A call's parameter: an active value gets a fresh index. */
 bool ad_parameter(context *c, span where, value *v) MUST_CHECK;
+/* A floating leaf of what is popped: active for the handlers for which the tape is, whatever was pushed. */
+bool ad_popped(context *c, uint8_t handlers, span where, value *v) MUST_CHECK;
 /* A floating result of an `if`, a floating carried value at an iteration's boundary: a fresh index, active
  * for `handlers` even when v is passive (the text alone decides). */
 bool ad_join(context *c, uint8_t handlers, span where, value *v) MUST_CHECK;

@@ -29,6 +29,11 @@ static bool boundary(context *c, op_id op, uint8_t handlers, span where, value *
     return true;
 }
 
+bool ad_popped(context *c, uint8_t handlers, span where, value *v) {
+    const value *popped = v;
+    return (handlers & ~ad_active(c, &popped, 1)) == 0 || boundary(c, OP_identity, handlers, where, v);
+}
+
 bool ad_join(context *c, uint8_t handlers, span where, value *v) {
     return boundary(c, OP_identity, handlers, where, v);
 }

@@ -79,8 +79,15 @@ void called_close(evaluator *ev, called *f);
 bool eval_args(evaluator *ev, value *frame, code *const *args, int count, value *out) MUST_CHECK;
 void values_release(context *c, const value *v, int count);
 
-/* Applies what (ad_parameter, ad_join, ad_carry or ad_spread, with its handlers) to every floating leaf. */
-typedef enum boundary { BOUNDARY_PARAMETER, BOUNDARY_JOIN, BOUNDARY_CARRY, BOUNDARY_TANGENT } boundary;
+/* Applies what (ad_parameter, ad_popped, ad_join, ad_carry or ad_spread, with its handlers) to every floating leaf; tapes
+ * are active for the handlers from now on. */
+typedef enum boundary {
+    BOUNDARY_PARAMETER,
+    BOUNDARY_POPPED,
+    BOUNDARY_JOIN,
+    BOUNDARY_CARRY,
+    BOUNDARY_TANGENT,
+} boundary;
 bool eval_boundary(evaluator *ev, boundary kind, uint32_t handlers, span where, value *v) MUST_CHECK;
 /* Forward mode alone: forgets records from mark on but for what the values hold. */
 void eval_reclaim(evaluator *ev, uint32_t mark, value *v, int count);
@@ -91,7 +98,7 @@ typedef struct value_list {
     const value **item;
     int count, capacity;
     bool tapes;                 /* a tape is among what was added */
-    uint8_t held;               /* the reverse handlers that what tapes hold is active for */
+    uint8_t held;               /* the reverse handlers for which tapes are active */
     bool failed;
 } value_list;
 /* Adds every leaf of v, those that closures hold too; of tapes only what is known of all that they hold. */

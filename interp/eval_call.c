@@ -278,7 +278,7 @@ static int leaf_places(value *v, value **place, int count) {
         closure *f = (closure *)v->as.fn;
         for (int i = 0; i < f->count; i++) count = leaf_places(&f->captured[i], place, count);
     } else if (v->kind == VALUE_TAPE) {
-        if (stack_marked(v).indexed) count = RECLAIM_LEAVES + 1;
+        if (stack_indexed(v)) count = RECLAIM_LEAVES + 1;
     } else if (v->index != 0) {
         if (count < RECLAIM_LEAVES) place[count] = v;
         count++;

@@ -88,7 +88,7 @@ void value_list_add(value_list *list, const value *v) {
     }
     if (v->kind == VALUE_TAPE) {
         list->tapes = true;
-        list->held |= stack_marked(v).handlers;
+        list->held |= (uint8_t)v->handlers;
     }
     if (v->index == 0 || list->failed) return;
     if (list->count == list->capacity) {
@@ -127,6 +127,7 @@ static value_list reads_of(evaluator *ev, value *frame, const slots *reads) {
 static bool leaf_boundary(evaluator *ev, boundary kind, uint32_t handlers, span where, value *v) {
     switch (kind) {
     case BOUNDARY_PARAMETER: return ad_parameter(ev->c, where, v);
+    case BOUNDARY_POPPED: return ad_popped(ev->c, (uint8_t)handlers, where, v);
     case BOUNDARY_JOIN: return ad_join(ev->c, (uint8_t)handlers, where, v);
     case BOUNDARY_CARRY: return ad_carry(ev->c, (uint8_t)handlers, where, v);
     case BOUNDARY_TANGENT: return ad_spread(ev->c, handlers, where, v);
@@ -154,6 +155,7 @@ static bool tuple_boundary(evaluator *ev, boundary kind, uint32_t handlers, span
 
 bool eval_boundary(evaluator *ev, boundary kind, uint32_t handlers, span where, value *v) {
     if (v->kind == VALUE_TUPLE) return tuple_boundary(ev, kind, handlers, where, v);
+    if (v->kind == VALUE_TAPE && kind != BOUNDARY_TANGENT) v->handlers |= (uint8_t)handlers;
     bool leaf = (v->kind == VALUE_NUMBER || v->kind == VALUE_TENSOR) && dtype_floating((dtype)v->dtype);
     return !leaf || leaf_boundary(ev, kind, handlers, where, v);
 }

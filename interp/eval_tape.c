@@ -2,20 +2,22 @@
 #include "interp/eval.h"
 #include "runtime/stack.h"
 
-static void add_marks(const context *c, const value *v, stack_marks *marks) {
+/* What is known of what is pushed. */
+typedef struct pushed {
+    bool indexed;               /* something in it has an index */
+    uint8_t handlers;           /* the reverse handlers for which something in it is active */
+} pushed;
+
+static void look_at(const context *c, const value *v, pushed *p) {
     if (v->kind == VALUE_TUPLE) {
-        for (int i = 0; i < v->as.tuple->count; i++) add_marks(c, &v->as.tuple->item[i], marks);
-        return;
+        for (int i = 0; i < v->as.tuple->count; i++) look_at(c, &v->as.tuple->item[i], p);
+    } else if (v->kind == VALUE_TAPE) {
+        p->indexed |= stack_indexed(v);
+        p->handlers |= (uint8_t)v->handlers;
+    } else if (v->index != 0) {
+        p->indexed = true;
+        p->handlers |= ad_active(c, &v, 1);
     }
-    if (v->kind == VALUE_TAPE) {
-        stack_marks held = stack_marked(v);
-        marks->indexed |= held.indexed;
-        marks->handlers |= held.handlers;
-        return;
-    }
-    if (v->index == 0) return;
-    marks->indexed = true;
-    marks->handlers |= ad_active(c, &v, 1);
 }
 
 /* What is pushed is a fresh value, as a call's parameter is: the contributions to all that is popped are summed
@@ -35,9 +37,9 @@ bool eval_push(evaluator *ev, value *frame, const code *n, value *out) {
         value_release(ev->c, stack);
         return false;
     }
-    stack_marks marks = {0};
-    add_marks(ev->c, &x, &marks);
-    return stack_push(ev->c, stack, x, marks, out);
+    pushed p = {0};
+    look_at(ev->c, &x, &p);
+    return stack_push(ev->c, stack, x, p.indexed, p.handlers, out);
 }
 
 bool eval_pop(evaluator *ev, value *frame, const code *n, value *out) {
@@ -48,8 +50,11 @@ bool eval_pop(evaluator *ev, value *frame, const code *n, value *out) {
         error_help(&ev->c->err, "`is_empty` tells whether there is something to pop");
         return false;
     }
+    uint8_t handlers = (uint8_t)stack.handlers;
     stack_pop(ev->c, stack, &out[0], &out[1]);
-    return true;
+    if (eval_boundary(ev, BOUNDARY_POPPED, handlers, n->where, &out[1])) return true;
+    values_release(ev->c, out, 2);
+    return false;
 }
 
 bool eval_is_empty(evaluator *ev, value *frame, const code *n, value *out) {

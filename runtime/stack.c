@@ -3,29 +3,29 @@
 
 #include "runtime/memory.h"
 
-bool stack_push(context *c, value stack, value x, stack_marks marks, value *out) {
+bool stack_push(context *c, value stack, value x, bool indexed, uint8_t handlers, value *out) {
     cell *top = take(c, sizeof *top);
     if (top == NULL) {
         value_release(c, x);
         value_release(c, stack);
         return false;
     }
-    stack_marks below = stack_marked(&stack);
     *top = (cell){
         .refs = 1,
-        .marks = {below.indexed || marks.indexed, (uint8_t)(below.handlers | marks.handlers)},
+        .indexed = indexed || stack_indexed(&stack),
         .count = stack_count(&stack) + 1,
         .below = stack.as.cell,
         .held = x,
     };
-    *out = stack_empty();
+    *out = stack;
+    out->handlers |= handlers;
     out->as.cell = top;
     return true;
 }
 
 void stack_pop(context *c, value stack, value *rest, value *x) {
     cell *top = stack.as.cell;
-    *rest = stack_empty();
+    *rest = stack;
     rest->as.cell = top->below;
     *x = top->held;
     if (--top->refs == 0) {

@@ -5,15 +5,9 @@
 
 #include "runtime/value.h"
 
-/* What is known of a stack without walking it: of a cell's value and of all below it. */
-typedef struct stack_marks {
-    bool indexed;               /* something has an index */
-    uint8_t handlers;           /* as whoever pushed says: what is active for which reverse handler */
-} stack_marks;
-
 typedef struct cell {
     int32_t refs;
-    stack_marks marks;
+    bool indexed;               /* what it or a cell below holds has an index */
     int64_t count;              /* of cells, this one included */
     struct cell *below;
     value held;
@@ -21,13 +15,12 @@ typedef struct cell {
 
 static inline value stack_empty(void) { return (value){.kind = VALUE_TAPE}; }
 static inline int64_t stack_count(const value *v) { return v->as.cell != NULL ? v->as.cell->count : 0; }
-static inline stack_marks stack_marked(const value *v) {
-    return v->as.cell != NULL ? v->as.cell->marks : (stack_marks){0};
-}
+static inline bool stack_indexed(const value *v) { return v->as.cell != NULL && v->as.cell->indexed; }
 
-/* Takes over the stack and x, also on failure. */
-bool stack_push(context *c, value stack, value x, stack_marks marks, value *out) MUST_CHECK;
-/* Takes over the stack, which is not empty. */
+/* Takes over the stack and x, also on failure. indexed: something in x has an index; handlers: those for which x is
+ * active, as the result is then too. */
+bool stack_push(context *c, value stack, value x, bool indexed, uint8_t handlers, value *out) MUST_CHECK;
+/* Takes over the stack, which is not empty. The rest is active as the stack was. */
 void stack_pop(context *c, value stack, value *rest, value *x);
 void stack_release(context *c, value stack);
 

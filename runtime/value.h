@@ -34,7 +34,7 @@ typedef union payload {
 
 typedef struct value {
     uint8_t kind, dtype;
-    uint16_t spare;
+    uint16_t handlers;          /* of a tape: the reverse handlers for which it is active, a property of the text */
     uint32_t index;
     payload as;
 } value;

@@ -266,7 +266,7 @@ static bool run_push(running *x, const node *n) {
     if (entry == NULL) return false;
     for (int i = 1; i < n->n; i++) entry->item[i - 1] = value_retain(x->now[n->in[i]]);
     value pushed = {.kind = VALUE_TUPLE, .as = {.tuple = entry}};
-    if (!stack_push(x->g->c, value_retain(x->now[n->in[0]]), pushed, (stack_marks){0}, &out)) return false;
+    if (!stack_push(x->g->c, value_retain(x->now[n->in[0]]), pushed, false, 0, &out)) return false;
     put(x, n->out[0], out);
     return true;
 }
