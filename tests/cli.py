@@ -253,7 +253,7 @@ def test_grad_errors(k):
 def test_certify(k):
     source = k.file("p.kina", ROOT)
     said = k.ends(0, "certify", source, "--fn", "root", "--random", "6").out
-    need("1 functions certified" in said and "second order" in said, said)
+    need("1 function certified" in said and "second order" in said, said)
     k.ends(3, "certify", source, "--fn", "count", says=["K0209"])
     k.ends(3, "certify", k.file("q.kina", "1 + 1\n"), says=["no function with a gradient"])
     k.ends(4, "certify", source, "--fn", "power", says=["K0703"])

@@ -4,19 +4,18 @@
 #include "interp/tools/arguments.h"
 #include "runtime/context.h"
 
-enum { INPUTS = 16 };           /* of each function and mode, unless --random says otherwise */
-
 static const span nowhere = {0, 0};
 
 static void print_counts(text *t, const certify_counts *n) {
-    text_format(t, "%lld functions certified: %lld runs of the engine and %lld values agree with the printed programs\n",
-                (long long)n->functions, (long long)n->runs, (long long)n->values);
-    if (n->stopped > 0) text_format(t, "on %lld inputs both stopped with a run-time error\n", (long long)n->stopped);
+    text_format(t, "%lld function%s certified\n", (long long)n->functions, n->functions == 1 ? "" : "s");
+    text_format(t, "  %lld runs of the engine agree with the printed programs in %lld values\n", (long long)n->runs,
+                (long long)n->values);
+    if (n->stopped > 0) text_format(t, "  on %lld inputs both stopped with a run-time error\n", (long long)n->stopped);
     if (n->left_out > 0)
-        text_format(t, "%lld runs only the engine stopped, at a value that no result needs\n", (long long)n->left_out);
+        text_format(t, "  %lld runs only the engine stopped, at a value that no result needs\n", (long long)n->left_out);
     text_add(t, "functions that hold a\n");
     for (int i = 0; i < CONSTRUCT_COUNT; i++) {
-        text_format(t, "  %-22s %lld\n", construct_names[i], (long long)n->holds[i]);
+        if (n->holds[i] > 0) text_format(t, "  %-22s %lld\n", construct_names[i], (long long)n->holds[i]);
     }
 }
 
@@ -41,16 +40,19 @@ static bool certify_all(engine *e, const certify_wish *w, certify_counts *n, boo
     return false;
 }
 
-bool certifier_run(const options *o, engine *e, output *out, bool *differs) {
-    certify_wish w = {.seed = (uint64_t)o->value[OPTION_seed].number, .inputs = INPUTS, .order = 2};
+bool certifier_check(engine *e, const char *name, const certify_wish *w, text *out, bool *differs) {
     certify_counts n = {0};
+    bool ok = name != NULL ? certify_named(e, name, w, &n, differs, out) : certify_all(e, w, &n, differs, out);
+    if (ok && !*differs) print_counts(out, &n);
+    return ok && !out->failed;
+}
+
+bool certifier_run(const options *o, engine *e, output *out, bool *differs) {
+    certify_wish w = {.seed = (uint64_t)o->value[OPTION_seed].number, .inputs = CERTIFIER_INPUTS, .order = 2};
     if (options_given(o, OPTION_random)) w.inputs = (int)o->value[OPTION_random].number;
-    const char *name = o->value[OPTION_fn].text;
     text t;
     text_init(&t, e->c);
-    bool ok = name != NULL ? certify_named(e, name, &w, &n, differs, &t) : certify_all(e, &w, &n, differs, &t);
-    if (ok && !*differs) print_counts(&t, &n);
-    ok = ok && !t.failed;
+    bool ok = certifier_check(e, o->value[OPTION_fn].text, &w, &t, differs);
     if (ok) output_text(out, &t);
     text_close(&t);
     return ok;

@@ -21,11 +21,10 @@ static const char *const verdicts[] = {
 };
 
 typedef struct checker {
-    const options *o;
+    const gradchecker_wish *w;
     engine *e;
     context *c;
-    bool json;
-    text t;
+    text *t;
     int checked, failed;
 } checker;
 
@@ -56,37 +55,37 @@ static void print_kink(checker *k, const kink *at) {
     uint32_t line, column;
     source_position(&k->e->src, at->where.begin, &line, &column);
     if (at->op != NULL) {
-        text_format(&k->t, "    not smooth here: `%s` at line %u, column %u\n", at->op, line, column);
+        text_format(k->t, "    not smooth here: `%s` at line %u, column %u\n", at->op, line, column);
     } else {
-        text_format(&k->t, "    not smooth here: the run goes another way at line %u, column %u\n", line, column);
+        text_format(k->t, "    not smooth here: the run goes another way at line %u, column %u\n", line, column);
     }
 }
 
 static void print_modes(checker *k, const gradcheck *g) {
     if (!g->has_forward || !g->has_reverse) {
-        text_format(&k->t, "  %s mode is not checked: a rule of one's own is missing for it\n",
+        text_format(k->t, "  %s mode is not checked: a rule of one's own is missing for it\n",
                     g->has_reverse ? "forward" : "reverse");
         return;
     }
-    text_add(&k->t, "  both modes: <u, J v> =");
-    print_number(&k->t, 0, true, g->pushed);
-    text_add(&k->t, ", <J' u, v> =");
-    print_number(&k->t, 0, true, g->pulled);
-    text_format(&k->t, ": %s\n", verdicts[g->modes_agree ? GRADCHECK_AGREES : GRADCHECK_DIFFERS]);
+    text_add(k->t, "  both modes: <u, J v> =");
+    print_number(k->t, 0, true, g->pushed);
+    text_add(k->t, ", <J' u, v> =");
+    print_number(k->t, 0, true, g->pulled);
+    text_format(k->t, ": %s\n", verdicts[g->modes_agree ? GRADCHECK_AGREES : GRADCHECK_DIFFERS]);
 }
 
 static void print_table(checker *k, const fn_decl *fn, const value *args, const gradcheck *g) {
-    text_format(&k->t, "%s\n  %-12s %13s %13s %13s %8s  %s\n", fn->name, "parameter", "reverse", "forward", "differences",
+    text_format(k->t, "%s\n  %-12s %13s %13s %13s %8s  %s\n", fn->name, "parameter", "reverse", "forward", "differences",
                 "allowed", "verdict");
     for (int i = 0; i < g->count; i++) {
         const gradcheck_row *row = &g->row[i];
         char name[160];
         name_row(name, sizeof name, fn, row, &args[row->parameter]);
-        text_format(&k->t, strlen(name) <= 12 ? "  %-12s" : "  %.70s\n              ", name);
-        print_number(&k->t, 13, g->has_reverse, row->reverse);
-        print_number(&k->t, 13, g->has_forward, row->forward);
-        print_number(&k->t, 13, true, row->difference);
-        text_format(&k->t, " %8.1e  %s\n", row->uncertainty, verdicts[row->verdict]);
+        text_format(k->t, strlen(name) <= 12 ? "  %-12s" : "  %.70s\n              ", name);
+        print_number(k->t, 13, g->has_reverse, row->reverse);
+        print_number(k->t, 13, g->has_forward, row->forward);
+        print_number(k->t, 13, true, row->difference);
+        text_format(k->t, " %8.1e  %s\n", row->uncertainty, verdicts[row->verdict]);
         if (row->kink.found) print_kink(k, &row->kink);
     }
     print_modes(k, g);
@@ -101,7 +100,7 @@ static void json_number(text *t, const char *name, double x) {
 }
 
 static void json_row(checker *k, const fn_decl *fn, const gradcheck_row *row) {
-    text *t = &k->t;
+    text *t = k->t;
     text_format(t, "{\"parameter\":\"%s\",\"element\":", fn->params[row->parameter].name);
     if (row->element < 0) {
         text_add(t, "null");
@@ -124,7 +123,7 @@ static void json_row(checker *k, const fn_decl *fn, const gradcheck_row *row) {
 }
 
 static void json_function(checker *k, const fn_decl *fn, const gradcheck *g) {
-    text *t = &k->t;
+    text *t = k->t;
     text_format(t, "%s{\"name\":\"%s\",\"parameters\":[", k->checked > 0 ? "," : "", fn->name);
     for (int i = 0; i < g->count; i++) {
         if (i > 0) text_add_char(t, ',');
@@ -138,12 +137,12 @@ static void json_function(checker *k, const fn_decl *fn, const gradcheck *g) {
 
 /* ---- which, and on what ---- */
 
-static bool check_with(checker *k, const fn_decl *fn, const arguments *a) {
-    gradcheck_wish w = {.seed = (uint64_t)k->o->value[OPTION_seed].number, .full = options_given(k->o, OPTION_full)};
+static bool check_with(checker *k, const fn_decl *fn, const value *args) {
+    gradcheck_wish w = {.seed = k->w->seed, .full = k->w->full};
     gradcheck g;
-    bool ok = gradcheck_run(k->e, fn, a->values, &w, &g);
-    if (ok && k->json) json_function(k, fn, &g);
-    if (ok && !k->json) print_table(k, fn, a->values, &g);
+    bool ok = gradcheck_run(k->e, fn, args, &w, &g);
+    if (ok && k->w->json) json_function(k, fn, &g);
+    if (ok && !k->w->json) print_table(k, fn, args, &g);
     if (ok) {
         k->checked++;
         k->failed += !g.passed;
@@ -154,10 +153,11 @@ static bool check_with(checker *k, const fn_decl *fn, const arguments *a) {
 
 static bool check_function(checker *k, const fn_decl *fn) {
     const program *p = &k->e->program;
-    uint64_t seed = (uint64_t)k->o->value[OPTION_seed].number;
     arguments a;
-    if (!arguments_gather(k->c, p, fn, k->o->args, k->o->arg_count, &a)) return false;
-    bool ok = inputs_fill(k->c, p, fn, seed, &range, a.values) && arguments_check(k->c, p, fn, &a) && check_with(k, fn, &a);
+    if (k->w->args != NULL) return check_with(k, fn, k->w->args);
+    if (!arguments_gather(k->c, p, fn, k->w->given, k->w->given_count, &a)) return false;
+    bool ok = inputs_fill(k->c, p, fn, k->w->seed, &range, a.values) && arguments_check(k->c, p, fn, &a) &&
+              check_with(k, fn, a.values);
     arguments_release(k->c, &a);
     return ok;
 }
@@ -175,7 +175,7 @@ static bool check_if_possible(checker *k, const fn_decl *fn) {
     bool unsuited = error_code_phase(err->code) == PHASE_run && err->code != ERROR_K0509 && err->code != ERROR_K0510 &&
                     err->code != ERROR_K0506 && err->code != ERROR_K0507;
     if (!unsuited) return false;
-    if (!k->json) text_format(&k->t, "%s\n  not checked: %s; give arguments by --fn and --arg\n", fn->name, err->message);
+    if (!k->w->json) text_format(k->t, "%s\n  not checked: %s; give arguments by --fn and --arg\n", fn->name, err->message);
     error_clear(err);
     return true;
 }
@@ -186,7 +186,7 @@ static bool check_all(checker *k) {
         const item *it = &body->u.block.items[i];
         if (it->kind == ITEM_FN && !check_if_possible(k, it->fn)) return false;
     }
-    return k->checked > 0 || k->t.length > 0 || has_none(k->c, (span){0, 0}, "no function of the program", "");
+    return k->checked > 0 || k->t->length > 0 || has_none(k->c, (span){0, 0}, "no function of the program", "");
 }
 
 static bool check_named(checker *k, const char *name) {
@@ -195,19 +195,31 @@ static bool check_named(checker *k, const char *name) {
     return gradcheck_may(fn) ? check_function(k, fn) : has_none(k->c, fn->at, "`", name);
 }
 
-bool gradchecker_run(const options *o, engine *e, output *out, bool *differs) {
-    checker k = {.o = o, .e = e, .c = e->c, .json = out->json};
-    const char *name = o->value[OPTION_fn].text;
-    text_init(&k.t, e->c);
-    if (k.json) text_add(&k.t, "{\"schema\":1,\"functions\":[");
-    bool ok = name != NULL ? check_named(&k, name) : check_all(&k);
-    if (ok && k.json) text_format(&k.t, "],\"passed\":%s}\n", k.failed == 0 ? "true" : "false");
-    if (ok && !k.json) {
-        text_format(&k.t, "%d function%s checked, %d of them wrong\n", k.checked, k.checked == 1 ? "" : "s", k.failed);
+bool gradchecker_check(engine *e, const gradchecker_wish *w, text *out, bool *differs) {
+    checker k = {.w = w, .e = e, .c = e->c, .t = out};
+    if (w->json) text_add(out, "{\"schema\":1,\"functions\":[");
+    bool ok = w->name != NULL ? check_named(&k, w->name) : check_all(&k);
+    if (ok && w->json) text_format(out, "],\"passed\":%s}\n", k.failed == 0 ? "true" : "false");
+    if (ok && !w->json) {
+        text_format(out, "%d function%s checked, %d of them wrong\n", k.checked, k.checked == 1 ? "" : "s", k.failed);
     }
-    ok = ok && !k.t.failed;
-    if (ok) output_text(out, &k.t);
     *differs = k.failed > 0;
-    text_close(&k.t);
+    return ok && !out->failed;
+}
+
+bool gradchecker_run(const options *o, engine *e, output *out, bool *differs) {
+    const gradchecker_wish w = {
+        .name = o->value[OPTION_fn].text,
+        .given = o->args,
+        .given_count = o->arg_count,
+        .seed = (uint64_t)o->value[OPTION_seed].number,
+        .full = options_given(o, OPTION_full),
+        .json = out->json,
+    };
+    text t;
+    text_init(&t, e->c);
+    bool ok = gradchecker_check(e, &w, &t, differs);
+    if (ok) output_text(out, &t);
+    text_close(&t);
     return ok;
 }

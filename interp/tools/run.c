@@ -192,7 +192,7 @@ static bool do_job(job *j) {
     case VERB_grad: return grad_print(j->o, &j->s.e, &j->out);
     case VERB_gradcheck: return gradchecker_run(j->o, &j->s.e, &j->out, &j->differs);
     case VERB_certify: return certifier_run(j->o, &j->s.e, &j->out, &j->differs);
-    case VERB_tape: return tape_show(j->o, &j->s.e, &j->out);
+    case VERB_tape: return tape_run(j->o, &j->s.e, &j->out);
     case VERB_oracle: return run_oracle(j);
     case VERB_mlir: return compile_to_mlir(&j->s.e, j->o, &j->out);
     case VERB_build: return compile_to_library(&j->s.e, j->o);

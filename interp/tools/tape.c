@@ -78,28 +78,17 @@ static bool replayed(void *self, const replay_step *s) {
 
 /* ---- running ---- */
 
-static bool run_function(const options *o, engine *e, results *out) {
-    fn_decl *fn = arguments_function(e->c, &e->program, o->value[OPTION_fn].text);
-    if (fn == NULL) return false;
-    if (!certify_may(fn)) {
-        error_set(&e->c->err, ERROR_K0209, fn->at, "`%s` has no gradient, and so no tape", fn->name);
-        error_help(&e->c->err, "a function with floating parameters, tensors and numbers alone, and one floating result has");
-        return false;
-    }
-    arguments a;
-    if (!arguments_read(e->c, &e->program, fn, o->args, o->arg_count, &a)) return false;
+static bool run_function(engine *e, const fn_decl *fn, const value *args, results *out) {
     bool *wrt = ARENA_ARRAY(&e->a, bool, fn->count);
     for (int i = 0; wrt != NULL && i < fn->count; i++) wrt[i] = type_is_floating(fn->type->items[i]);
-    bool ok = wrt != NULL && engine_reverse(e, fn, a.values, a.count, wrt, NULL, out);
-    arguments_release(e->c, &a);
-    return ok;
+    return wrt != NULL && engine_reverse(e, fn, args, fn->count, wrt, NULL, out);
 }
 
-static bool watched_run(watch *w, const options *o, engine *e) {
+static bool watched_run(watch *w, engine *e, const tape_wish *wish) {
     const tape_observer observer = {.self = w, .before_sweep = before_sweep, .replayed = replayed};
     results r = {.count = 0};
     w->c->tape_observer = &observer;
-    bool ok = options_given(o, OPTION_fn) ? run_function(o, e, &r) : engine_run(e, &r);
+    bool ok = wish->fn != NULL ? run_function(e, wish->fn, wish->args, &r) : engine_run(e, &r);
     w->c->tape_observer = NULL;
     if (!ok) return false;
     results_release(w->c, &r);
@@ -127,19 +116,40 @@ static void json_all(watch *w, text *t) {
     text_format(t, ",\"more_sweeps\":%d}\n", w->sweeps - 1);
 }
 
-bool tape_show(const options *o, engine *e, output *out) {
-    watch w = {.c = e->c, .json = out->json, .shown = {.src = &e->src, .full = out->full}};
-    text t;
+bool tape_show(engine *e, const tape_wish *wish, text *out) {
+    watch w = {.c = e->c, .json = wish->json, .shown = {.src = &e->src, .full = wish->full}};
     text_init(&w.records, e->c);
-    text_init(&t, e->c);
-    bool ok = watched_run(&w, o, e);
-    if (ok) {
-        (w.json ? json_all : print_all)(&w, &t);
-        ok = !t.failed;
-    }
-    if (ok) output_text(out, &t);
-    text_close(&t);
+    bool ok = watched_run(&w, e, wish);
+    if (ok) (w.json ? json_all : print_all)(&w, out);
     text_close(&w.records);
     give_back(e->c, w.moves, w.room * sizeof *w.moves);
+    return ok && !out->failed;
+}
+
+/* The function of --fn, which has a gradient, and its arguments. */
+static bool read_call(const options *o, engine *e, tape_wish *wish, arguments *a) {
+    const fn_decl *fn = arguments_function(e->c, &e->program, o->value[OPTION_fn].text);
+    if (fn == NULL) return false;
+    if (!certify_may(fn)) {
+        error_set(&e->c->err, ERROR_K0209, fn->at, "`%s` has no gradient, and so no tape", fn->name);
+        error_help(&e->c->err, "a function with floating parameters, tensors and numbers alone, and one floating result has");
+        return false;
+    }
+    if (!arguments_read(e->c, &e->program, fn, o->args, o->arg_count, a)) return false;
+    wish->fn = fn;
+    wish->args = a->values;
+    return true;
+}
+
+bool tape_run(const options *o, engine *e, output *out) {
+    tape_wish wish = {.json = out->json, .full = out->full};
+    arguments a = {.count = 0};
+    if (options_given(o, OPTION_fn) && !read_call(o, e, &wish, &a)) return false;
+    text t;
+    text_init(&t, e->c);
+    bool ok = tape_show(e, &wish, &t);
+    if (ok) output_text(out, &t);
+    text_close(&t);
+    arguments_release(e->c, &a);
     return ok;
 }
