@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "interp/engine.h"
+#include "interp/tools/counts.h"
 #include "interp/tools/progress.h"
 #include "runtime/context.h"
 
@@ -17,14 +18,6 @@ typedef struct output {
     progress_line *progress; /* on the terminal, and hidden before anything is printed; NULL: none */
     volatile sig_atomic_t *stop; /* set then: nobody reads what the program goes on to print */
 } output;
-
-/* The counts of a run, taken when it ended. */
-typedef struct run_counts {
-    context_stats ops;
-    size_t peak;
-    double seconds;
-    const source *source; /* where its loops stand */
-} run_counts;
 
 /* An engine_print whose self is an output. */
 void output_print(void *self, const char *s, size_t length);
