@@ -97,3 +97,9 @@ uint64_t storage_convert(uint64_t bits, storage from, storage to) {
     int power = (exponent > 0 ? (int)exponent : 1) - bias - f.fraction + 63 - shift;
     return sign | encode(significand << shift, power, t);
 }
+
+void storage_put(void *out, size_t bytes, uint64_t bits) {
+    uint16_t two = (uint16_t)bits;
+    uint32_t four = (uint32_t)bits;
+    memcpy(out, bytes == 2 ? (void *)&two : bytes == 4 ? (void *)&four : (void *)&bits, bytes);
+}

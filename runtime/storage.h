@@ -21,5 +21,7 @@ bool storage_fits(dtype from, storage to);
 /* The bits of a number of floating type `from` as one of floating type `to`: rounded to nearest, ties to even;
  * infinite when too large. A NaN keeps its sign and as much of its payload as there is room for. */
 uint64_t storage_convert(uint64_t bits, storage from, storage to);
+/* Puts the low 2, 4 or 8 bytes of `bits` as a number of the host. */
+void storage_put(void *out, size_t bytes, uint64_t bits);
 
 #endif

@@ -139,3 +139,21 @@ void tensor_release(context *c, tensor *t) {
         t = base;
     }
 }
+
+/* ---- elements one by one ---- */
+
+element_walk element_walk_of(const tensor *t) {
+    element_walk w = {.rank = t->rank};
+    memcpy(w.dims, t->dims, sizeof w.dims);
+    memcpy(w.strides, t->strides, sizeof w.strides);
+    return w;
+}
+
+void element_walk_on(element_walk *w) {
+    for (int i = w->rank - 1; i >= 0; i--) {
+        w->offset += w->strides[i];
+        if (++w->index[i] < w->dims[i]) return;
+        w->offset -= w->strides[i] * w->dims[i];
+        w->index[i] = 0;
+    }
+}

@@ -44,4 +44,13 @@ bool shape_same(int rank_a, const int64_t *a, int rank_b, const int64_t *b);
 /* Writes "[2, 3]" into out[0..room); always terminated. */
 void shape_print(char *out, size_t room, int rank, const int64_t *dims);
 
+/* From element to element, the last axis fastest: where the next one lies. */
+typedef struct element_walk {
+    int rank;
+    int64_t dims[MAX_RANK], strides[MAX_RANK], index[MAX_RANK];
+    int64_t offset;             /* of the element, in elements from the first */
+} element_walk;
+element_walk element_walk_of(const tensor *t);
+void element_walk_on(element_walk *w);
+
 #endif
