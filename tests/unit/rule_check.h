@@ -6,26 +6,9 @@
 #define KINA_RULE_CHECK_H
 
 #include "ad/builder.h"
-#include "runtime/value.h"
+#include "tests/unit/rule_numbers.h"
 
-enum { CASE_OPERANDS = 3, CASE_ELEMENTS = 64 };
-
-/* An array of doubles, row-major. */
-typedef struct numbers {
-    int rank;
-    int64_t dims[MAX_RANK];
-    int64_t size;
-    double at[CASE_ELEMENTS];
-} numbers;
-
-/* How an operand's elements lie in memory. */
-typedef enum layout {
-    LAYOUT_PLAIN,
-    LAYOUT_PERMUTED, /* axes stored in reverse order */
-    LAYOUT_STRIDED,  /* every second element of the last axis */
-    LAYOUT_REVERSED, /* negative strides */
-    LAYOUT_COUNT
-} layout;
+enum { CASE_OPERANDS = 3 };
 
 typedef struct operand_spec {
     const char *shape; /* "2 1* 3": the starred axis is a literal one; "" is a number */
