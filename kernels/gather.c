@@ -26,44 +26,47 @@ static bool dense_operand(context *c, const value *v, const void **data, tensor 
     return true;
 }
 
-/* The indices in row-major order as I64, each within [0, size); NULL with the error set. give_back
- * with indices_bytes. At least one is allocated, so that NULL always means failure. */
-static size_t indices_bytes(const value *v) {
-    return (size_t)(value_size(v) + 1) * sizeof(int64_t);
+/* The indices in row-major order, each within [0, size). Borrowed, or held by `made`. */
+typedef struct index_list {
+    const void *data;
+    bool wide; /* I64, else I32 */
+    tensor *made;
+} index_list;
+
+static inline int64_t index_at(const index_list *l, int64_t i) {
+    return l->wide ? ((const int64_t *)l->data)[i] : ((const int32_t *)l->data)[i];
 }
 
-/* Widens while it looks for one that is out of range. */
-#define WIDEN(name, T)                                                                             \
-    static bool name(const T *from, int64_t n, int64_t size, int64_t *to) {                        \
-        uint64_t bad = 0;                                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            to[i] = from[i];                                                                       \
-            bad |= (uint64_t)to[i] >= (uint64_t)size;                                              \
-        }                                                                                          \
-        return bad == 0;                                                                           \
+/* Whether all are from 0 to last. The sign of i | last - i says so, which vectors can gather. */
+#define IN_RANGE(name, T, U)                                                                       \
+    static bool name(const T *index, int64_t n, T last) {                                          \
+        U outside[8] = {0};                                                                        \
+        int64_t i = 0;                                                                             \
+        for (; i + 8 <= n; i += 8)                                                                 \
+            for (int j = 0; j < 8; j++)                                                            \
+                outside[j] |= (U)index[i + j] | ((U)last - (U)index[i + j]);                       \
+        for (; i < n; i++) outside[0] |= (U)index[i] | ((U)last - (U)index[i]);                    \
+        for (int j = 1; j < 8; j++) outside[0] |= outside[j];                                      \
+        return outside[0] >> (8 * sizeof(U) - 1) == 0;                                             \
     }
-WIDEN(widen_i32, int32_t)
-WIDEN(widen_i64, int64_t)
+IN_RANGE(in_range_i32, int32_t, uint32_t)
+IN_RANGE(in_range_i64, int64_t, uint64_t)
 
-static int64_t *indices_read(context *c, const op_call *call, int axis, int64_t size) {
-    const value *v = &call->in[1];
-    int64_t n = value_size(v), *all = take(c, indices_bytes(v));
-    const void *data;
-    tensor *made = NULL;
-    if (all == NULL) return NULL;
-    bool good = dense_operand(c, v, &data, &made);
-    if (good) {
-        good = v->dtype == DT_I32 ? widen_i32(data, n, size, all) : widen_i64(data, n, size, all);
-        for (int64_t i = 0; i < n && !good; i++) {
-            if (all[i] >= 0 && all[i] < size) continue;
-            index_fault(c, call, all[i], axis, size);
-            break;
-        }
-    }
-    tensor_release(c, made);
-    if (good) return all;
-    give_back(c, all, indices_bytes(v));
-    return NULL;
+/* Reads the operand `indices`, which names entries of an axis of so many; release with
+ * tensor_release(made). */
+static bool indices_read(context *c, const op_call *call, const value *indices, int axis,
+                         int64_t size, index_list *l) {
+    int64_t n = value_size(indices);
+    l->wide = indices->dtype == DT_I64;
+    if (!dense_operand(c, indices, &l->data, &l->made)) return false;
+    int64_t last = size - 1, i = 0;
+    if (l->wide ? in_range_i64(l->data, n, last)
+                : in_range_i32(l->data, n, (int32_t)(last < INT32_MAX ? last : INT32_MAX)))
+        return true;
+    while (index_at(l, i) >= 0 && index_at(l, i) < size) i++;
+    index_fault(c, call, index_at(l, i), axis, size);
+    tensor_release(c, l->made);
+    return false;
 }
 
 /* A tensor as [outer, size, inner] about an axis. */
@@ -92,15 +95,24 @@ typedef struct gathering {
     size_t element;
     split s;
     int64_t n; /* indices, or, where they lie along the axis, those of one line */
-    const int64_t *indices;
+    index_list indices;
     const char *from;
     char *to;
 } gathering;
 
-/* Entries of one size are moved as such: a call for each would cost more than the move. */
-#define TAKE_ENTRIES(T)                                                                            \
+/* Entries of one size are moved as such, by indices of one type: a call, or a choice, for each
+ * would cost more than the move. */
+#define BY_INDEX_TYPE(STEP, T)                                                                     \
+    do {                                                                                           \
+        if (g->indices.wide)                                                                       \
+            STEP(T, int64_t);                                                                      \
+        else                                                                                       \
+            STEP(T, int32_t);                                                                      \
+    } while (false)
+
+#define TAKE_ENTRIES(T, I)                                                                         \
     for (int64_t i = 0; i < g->n; i++)                                                             \
-    ((T *)(void *)to)[i] = ((const T *)(const void *)from)[g->indices[i]]
+    ((T *)(void *)to)[i] = ((const T *)(const void *)from)[((const I *)g->indices.data)[i]]
 
 static void take_rows(const gathering *g) {
     size_t row = (size_t)g->s.inner * g->element;
@@ -108,18 +120,18 @@ static void take_rows(const gathering *g) {
         const char *from = g->from + (size_t)(o * g->s.size) * row;
         char *to = g->to + (size_t)(o * g->n) * row;
         if (row == 4)
-            TAKE_ENTRIES(uint32_t);
+            BY_INDEX_TYPE(TAKE_ENTRIES, uint32_t);
         else if (row == 8)
-            TAKE_ENTRIES(uint64_t);
+            BY_INDEX_TYPE(TAKE_ENTRIES, uint64_t);
         else
             for (int64_t i = 0; i < g->n; i++)
-                memcpy(to + (size_t)i * row, from + (size_t)g->indices[i] * row, row);
+                memcpy(to + (size_t)i * row, from + (size_t)index_at(&g->indices, i) * row, row);
     }
 }
 
-#define ADD_ENTRIES(T)                                                                             \
+#define ADD_ENTRIES(T, I)                                                                          \
     for (int64_t i = 0; i < g->n; i++)                                                             \
-    ((T *)(void *)to)[g->indices[i]] += ((const T *)(const void *)from)[i]
+    ((T *)(void *)to)[((const I *)g->indices.data)[i]] += ((const T *)(const void *)from)[i]
 
 static void add_rows(const gathering *g) {
     size_t row = (size_t)g->s.inner * g->element;
@@ -127,13 +139,13 @@ static void add_rows(const gathering *g) {
     for (int64_t o = 0; o < g->s.outer; o++) {
         char *to = g->to + (size_t)(o * g->s.size) * row;
         if (g->s.inner == 1 && g->t == DT_F32)
-            ADD_ENTRIES(float);
+            BY_INDEX_TYPE(ADD_ENTRIES, float);
         else if (g->s.inner == 1 && g->t == DT_F64)
-            ADD_ENTRIES(double);
+            BY_INDEX_TYPE(ADD_ENTRIES, double);
         else
             for (int64_t i = 0; i < g->n; i++)
-                add_entries(g->t, to + (size_t)g->indices[i] * row, from + (size_t)i * row,
-                            g->s.inner);
+                add_entries(g->t, to + (size_t)index_at(&g->indices, i) * row,
+                            from + (size_t)i * row, g->s.inner);
         from += (size_t)g->n * row;
     }
 }
@@ -144,7 +156,8 @@ static void add_rows(const gathering *g) {
     for (int64_t o = 0; o < (g)->s.outer; o++)                                                     \
         for (int64_t j = 0; j < (g)->n; j++)                                                       \
             for (int64_t i = 0; i < (g)->s.inner; i++, entry++) {                                  \
-                int64_t along = (o * (g)->s.size + (g)->indices[entry]) * (g)->s.inner + i;        \
+                int64_t along =                                                                    \
+                    (o * (g)->s.size + index_at(&(g)->indices, entry)) * (g)->s.inner + i;         \
                 step;                                                                              \
             }
 
@@ -170,19 +183,17 @@ static bool gather(context *c, const op_call *call, bool along, void (*move)(con
     array x = array_of(&call->in[0]);
     gathering g = {.t = x.t, .element = dtype_size(x.t), .s = split_at(&x, axis_of(call))};
     g.n = along ? array_of(&call->in[1]).dims[axis_of(call)] : value_size(&call->in[1]);
-    int64_t *indices = indices_read(c, call, axis_of(call), g.s.size);
-    if (indices == NULL) return false;
+    if (!indices_read(c, call, &call->in[1], axis_of(call), g.s.size, &g.indices)) return false;
     bool good = dense_operand(c, &call->in[scatter ? 2 : 0], &from, &made) &&
                 (scatter ? result_onto(c, call, 0, &type, &r) : result_new(c, &type, &r));
     if (good) {
-        g.indices = indices;
         g.from = from;
         g.to = r.data;
         move(&g);
         *out = r.v;
     }
     tensor_release(c, made);
-    give_back(c, indices, indices_bytes(&call->in[1]));
+    tensor_release(c, g.indices.made);
     return good;
 }
 
@@ -208,19 +219,15 @@ bool gather_one_hot_perform(context *c, const op_call *call, value *out) {
     if (!result_type(c, call, &type)) return false;
     array x = array_of(&call->in[0]);
     int64_t n = call->attrs->dims[0], count = value_size(&call->in[0]);
-    /* indices_read looks at operand 1. */
-    value twice[2] = {call->in[0], call->in[0]};
-    op_call inner = *call;
-    inner.in = twice;
-    int64_t *indices = indices_read(c, &inner, x.rank, n);
-    if (indices == NULL) return false;
+    index_list indices;
+    if (!indices_read(c, call, &call->in[0], x.rank, n, &indices)) return false;
     bool good = result_new(c, &type, &r);
     if (good) {
         float *p = r.data;
         memset(p, 0, (size_t)r.size * sizeof *p);
-        for (int64_t i = 0; i < count; i++) p[i * n + indices[i]] = 1.0f;
+        for (int64_t i = 0; i < count; i++) p[i * n + index_at(&indices, i)] = 1.0f;
         *out = r.v;
     }
-    give_back(c, indices, indices_bytes(&call->in[0]));
+    tensor_release(c, indices.made);
     return good;
 }

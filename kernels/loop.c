@@ -145,17 +145,17 @@ SCATTER(copy_1, uint8_t)
 SCATTER(copy_4, uint32_t)
 SCATTER(copy_8, uint64_t)
 
-#define COPY_LINE(name, strided, type)                                                             \
+/* To neighbouring places as the op `identity` does; a line may be written with a step too. */
+#define COPY_LINE(name, strided, t)                                                                \
     static void name(void *const *p, const ptrdiff_t *s, size_t n, const op_attrs *attrs) {        \
-        (void)attrs;                                                                               \
-        if (s[0] == 1 && s[1] == 1)                                                                \
-            memcpy(p[0], p[1], n * sizeof(type));                                                  \
+        if (s[0] == 1)                                                                             \
+            lines_now()->line[OP_identity][t](p, s, n, attrs);                                     \
         else                                                                                       \
             strided(p, s, n);                                                                      \
     }
-COPY_LINE(copy_line_1, copy_1, uint8_t)
-COPY_LINE(copy_line_4, copy_4, uint32_t)
-COPY_LINE(copy_line_8, copy_8, uint64_t)
+COPY_LINE(copy_line_1, copy_1, DT_Bool)
+COPY_LINE(copy_line_4, copy_4, DT_F32)
+COPY_LINE(copy_line_8, copy_8, DT_F64)
 
 void loop_copy_line(size_t element, void *out, const void *in, ptrdiff_t step, size_t n) {
     void *p[2] = {out, (void *)(uintptr_t)in};
