@@ -2,8 +2,11 @@
  * error was reported, and the nearest block goes on after the faulty item.
  *
  *   parse.c          tokens, errors, recovery, the program
- *   parse_item.c     blocks, lets, functions, decorators
- *   parse_expr.c     operators, calls, literals
+ *   parse_item.c     blocks, lets, what ends an item
+ *   parse_fn.c       functions, decorators
+ *   parse_expr.c     operators by precedence
+ *   parse_operand.c  literals, names, brackets
+ *   parse_postfix.c  calls, subscripts, projections
  *   parse_control.c  if, while, handle
  *   parse_type.c     types, dims, patterns
  *   parse_comment.c  comments: gathered with the tokens, given to the items
@@ -42,6 +45,7 @@ typedef struct parser {
 void parse_advance(parser *p);
 token parse_peek(const parser *p);  /* the one after `now` */
 bool parse_at_infix(const parser *p);
+bool parse_at_decorator(const parser *p);   /* `@` with the name of a decorator after it */
 /* True when a token can begin an item or an expression. */
 bool parse_starts_item(token_kind kind);
 /* From `now` on, the first token that is a brace, `;`, `else` or the end; past balanced braces when asked. */
@@ -61,6 +65,8 @@ bool parse_fails(parser *p);
 diag *parse_unexpected(parser *p, const char *expected);
 /* Takes a token of this kind, or fails with "expected `...` where". */
 bool parse_expect(parser *p, token_kind kind, const char *where);
+/* The text of a span when it is short enough to be quoted in a help, else what stands for it. */
+void parse_quote(const parser *p, span at, const char *otherwise, char *out, size_t room);
 /* The help for a word of other languages, or NULL. */
 const char *parse_foreign_word(const parser *p, span at);
 
@@ -101,6 +107,8 @@ expr *parse_block(parser *p, const char *where);
 bool parse_items(parser *p, expr *block, const token *open);
 fn_decl *parse_fn(parser *p, decorator *decorators);
 decorator *parse_decorators(parser *p);
+/* Which decorators may stand where is settled here, so that later passes need not ask. */
+void parse_check_placement(parser *p, const decorator *d, bool before_fn);
 expr *parse_let_in(parser *p, decorator *decorators);
 
 expr *parse_expr(parser *p);
@@ -108,6 +116,10 @@ expr *parse_expr(parser *p);
 expr *parse_statement(parser *p, decorator *decorators);
 expr *parse_infix(parser *p, decorator *decorators);
 expr *parse_postfix(parser *p, decorator *decorators, const char *after);
+/* What stands before its postfixes; after: the operator that it is an operand of, for messages. */
+expr *parse_operand(parser *p, decorator *decorators, const char *after);
+/* A decorator and what it is before, which only a `while` can be here. */
+expr *parse_decorated(parser *p, decorator *decorators);
 argument *parse_arguments(parser *p, int *count);
 expr *parse_anonymous_fn(parser *p);
 
