@@ -25,7 +25,7 @@ drawn    := all,auto,slots=10,slots=5,slots=20,slots=40,memory=8MiB,memory=2MiB,
 
 library  := $(patsubst %.c,$B/obj/%.o,$(wildcard runtime/*.c kernels/*.c ad/*.c interp/*.c))
 tools    := $(patsubst %.c,$B/obj/%.o,$(wildcard interp/tools/*.c))
-units    := $(patsubst %.c,$B/obj/%.o,$(wildcard tests/unit/*.c) bench/exact.c interp/tools/repl/plot.c)
+units    := $(patsubst %.c,$B/obj/%.o,$(wildcard tests/unit/*.c) bench/exact.c $(addprefix interp/tools/,nearest.c repl/commands.c repl/plot.c))
 programs := $(patsubst tests/%.c,$B/tests/%,$(wildcard tests/*.c))
 drawers  := $(patsubst %.c,$B/obj/%.o,$(wildcard tests/certify/*.c))
 bench    := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/*.c)) $(filter-out %/main.o,$(tools))
