@@ -84,7 +84,7 @@ static term flat(builder *b, term x) {
     if (!b_alive(b, 1, &x)) return TERM_NONE;
     const op_type *t = b->type(b, x);
     op_attrs attrs = {.rank = 3,
-                      .dims = {t->dims[0], t->dims[1], t->dims[2] * t->dims[3]},
+                      .dims = {t->dims[0], t->dims[1], b->size(b, OP_mul, t->dims[2], t->dims[3])},
                       .ones = {0, b->ones(b, x) & 3, 0}};
     return b_perform(b, OP_reshape, &attrs, 1, &x);
 }

@@ -14,7 +14,7 @@ static void write_params(writing *w, fn_decl *f) {
     if (w->failed) return;
     for (int i = 0; i < top->param_count; i++) {
         written *of = &w->vars[top->params[i]];
-        params[i] = (param){.type = write_var_type(w, top->params[i]), .symbol = &of->symbol};
+        params[i] = (param){.type = write_opened_type(w, top->params[i]), .symbol = &of->symbol};
         of->bound = true;
     }
     f->params = params;
