@@ -115,7 +115,7 @@ static void sweep_call(reversal *v, const node *n) {
     }
 }
 
-static void sweep_node(reversal *v, node *n) {
+static void sweep_node(reversal *v, const region *r, node *n) {
     v->at = n;
     v->w.answers = n->where;
     switch ((node_kind)n->kind) {
@@ -126,12 +126,13 @@ static void sweep_node(reversal *v, node *n) {
     case NODE_PUSH: reversal_push(v, n); break;
     case NODE_POP: reversal_pop(v, n); break;
     case NODE_TAPE: reversal_tape(v, n); break;
+    case NODE_DROP: reversal_drop(v, r, n); break;
     default: break;
     }
 }
 
 void reversal_sweep(reversal *v, const region *r, int from, int to) {
-    for (int i = to - 1; i >= from && !graph_bad(v->g); i--) sweep_node(v, r->nodes[i]);
+    for (int i = to - 1; i >= from && !graph_bad(v->g); i--) sweep_node(v, r, r->nodes[i]);
 }
 
 /* ---- the whole ---- */

@@ -82,7 +82,10 @@ static void join_adjoints(reversal *v, taking_if *t) {
 }
 
 void reversal_if(reversal *v, node *n) {
-    if (!live(v, n)) return;
+    if (!live(v, n)) {
+        reversal_pass(v, n);
+        return;
+    }
     taking_if t = {.n = n};
     t.reads = active_reads(v, n, &t.read);
     size_t bytes = (size_t)(t.reads + n->m) * sizeof(var);
@@ -226,7 +229,10 @@ static bool open_while(reversal *v, taking_while *t, node *n) {
 
 void reversal_while(reversal *v, node *n) {
     taking_while t;
-    if (!live(v, n)) return;
+    if (!live(v, n)) {
+        reversal_pass(v, n);
+        return;
+    }
     if (n->policy.k > 0 && !v->keeps_all) {
         reversal_every(v, n);
         return;

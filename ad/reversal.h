@@ -4,7 +4,8 @@
  *   gradient_active.c    which variables are active
  *   gradient_control.c   branches and loops
  *   gradient_every.c     loops under @checkpoint(k=K)
- *   gradient_tape.c      tapes of the text that is taken back */
+ *   gradient_tape.c      tapes of the text that is taken back
+ *   gradient_height.c    which of them end empty */
 #ifndef KINA_REVERSAL_H
 #define KINA_REVERSAL_H
 
@@ -52,10 +53,17 @@ void reversal_every(reversal *v, node *n);
 void reversal_push(reversal *v, node *n);
 void reversal_pop(reversal *v, node *n);
 void reversal_tape(reversal *v, node *n);
+void reversal_drop(reversal *v, const region *r, node *n);
+/* A branch or loop without a backward part: what it takes off tapes has no adjoints there. */
+void reversal_pass(reversal *v, const node *n);
 /* An empty tape of the adjoints of what `of` holds, and what such a tape holds. */
 var reversal_empty_tape(reversal *v, var of);
 tape_element *reversal_element(reversal *v, var of);
 /* True when the region takes entries off a tape of this element. */
 bool region_pops(const graph *g, const region *r, const tape_element *element);
+
+/* ---- gradient_height.c ---- */
+/* True when the text says that the tape is empty where `at` is. */
+bool region_leaves_empty(graph *g, const region *at, var tape);
 
 #endif

@@ -112,14 +112,20 @@ static bool tape_waits(const node *n, const written *of) {
     return of->read_by != NULL && (of->read_by->kind == NODE_WHILE || of->read_by->kind == NODE_PUSH);
 }
 
-static bool may_wait(const node *n, const region *in) {
+/* Whether the node that reads n is the next one. */
+static bool is_read_next(const node *n, const region *in, const written *of) {
+    int next = region_place(in, n) + 1;
+    return next < in->count && in->nodes[next] == of->read_by;
+}
+
+static bool may_wait(const node *n, const region *in, const written *of) {
     switch ((node_kind)n->kind) {
     case NODE_OP:
     case NODE_NUMBER:
     case NODE_LITERAL:
     case NODE_SIZE:
     case NODE_STOP: return true;
-    case NODE_EMPTY: return !moves_tapes(in);
+    case NODE_EMPTY: return !moves_tapes(in) || is_read_next(n, in, of);
     default: return false;
     }
 }
@@ -129,7 +135,7 @@ bool write_waits(const writing *w, const node *n, const region *in) {
     const written *of = n->m > 0 ? &w->vars[n->out[0]] : NULL;
     if (n->kind == NODE_TAPE || n->kind == NODE_PUSH)
         return of->reads == 1 && of->read_in == in && tape_waits(n, of);
-    if (!may_wait(n, in)) return false;
+    if (!may_wait(n, in, of)) return false;
     if (is_repeated(w, n)) return true;
     bool named = of->wish != NULL || (of->of != NULL && of->of->wish != NULL);
     return of->reads == 0 || (of->reads == 1 && of->read_in == in && !of->pinned && !named);
