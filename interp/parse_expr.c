@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "runtime/context.h"
 
 /* ---- infix operators ---- */
 

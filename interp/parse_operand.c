@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/context.h"
-
 /* ---- literals ---- */
 
 static expr *parse_int(parser *p) {

@@ -8,14 +8,14 @@ The peak is that of the run without iterations taken away, which has the weights
 be those of the full tape to the bit, and a larger budget must not run bodies more often where no loop is inside. The
 last line is 'N passed, M failed'.
 """
-import argparse
-import concurrent.futures
 import json
 import os
 import random
 import re
 import subprocess
 import sys
+
+import kina
 
 FACTORS = [1, 1.03, 1.2, 1.7, 3, 8, 30]
 INNER = ["", "", "@checkpoint(k=2) ", "@checkpoint(k=auto) ", "@checkpoint(slots=2) ", "@checkpoint(memory=1MiB) "]
@@ -99,34 +99,16 @@ def try_budgets(binary, text, least, nested):
     return None
 
 
-def check(task):
-    binary, seed = task
+def check(binary, seed, folder):
     text, nested = program(seed)
+    with open(os.path.join(folder, f"p{seed}.kina"), "w", encoding="utf-8") as f:
+        f.write(text)
     refused = run(binary, text.replace("TRIPS", str(150 if nested else 300)), 1)
     named = re.search(rb"K0514.* at least (\d+) bytes", refused.stderr)
     if refused.returncode != 1 or named is None:
-        return f"seed {seed}: a byte is not refused: exit {refused.returncode}: {errors(refused)}"
-    why = try_budgets(binary, text, int(named.group(1)), nested)
-    return f"seed {seed}: {why}" if why is not None else None
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--count", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=1)
-    a = parser.parse_args()
-    binary = os.path.abspath(a.bin)
-    passed = failed = 0
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for why in pool.map(check, [(binary, seed) for seed in range(a.seed, a.seed + a.count)]):
-            passed += why is None
-            failed += why is not None
-            if why is not None and failed <= 10:
-                print("FAIL", why)
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+        return f"a byte is not refused: exit {refused.returncode}: {errors(refused)}"
+    return try_budgets(binary, text, int(named.group(1)), nested)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(kina.check_seeds(__doc__, check, 40))

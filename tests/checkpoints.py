@@ -7,14 +7,13 @@ Every program holds one function several times over, with other @checkpoint deco
 gradients and forward-over-reverse products, of the third order too, must agree with the undecorated one to the bit.
 Inputs hold zeros of both signs, infinities and NaN now and then. The last line is 'N passed, M failed'.
 """
-import argparse
-import concurrent.futures
 import json
 import os
 import random
 import subprocess
 import sys
-import tempfile
+
+import kina
 
 POLICIES = ["k=1", "k=2", "k=3", "k=7", "k=50", "k=auto", "slots=1", "slots=2", "slots=3", "slots=9",
             "memory=1MiB", "memory=2MiB", "memory=16MiB", 'slots=4, disk="/tmp"']
@@ -196,45 +195,22 @@ def first_error(text):
     return lines[0] if lines else text[:200]
 
 
-def check(task):
-    binary, seed, folder = task
+def check(binary, seed, folder):
     path = os.path.join(folder, f"p{seed}.kina")
     with open(path, "w", encoding="utf-8") as f:
         f.write(program(seed))
     run = subprocess.run([binary, path, "--format", "json"], capture_output=True, timeout=120)
     if run.returncode != 0:
-        return f"seed {seed}: exit {run.returncode}: {first_error(run.stderr.decode())}"
+        return f"exit {run.returncode}: {first_error(run.stderr.decode())}"
     results = json.loads(run.stdout)["results"]
     each = len(results) // VARIANTS
     first = bits(results[:each])
     for variant in range(1, VARIANTS):
         if bits(results[variant * each:(variant + 1) * each]) != first:
-            return f"seed {seed}: variant {variant} differs from the full tape"
+            return f"variant {variant} differs from the full tape"
     os.remove(path)
     return None
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--count", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", metavar="DIR", help="write the programs there and leave those that fail")
-    a = parser.parse_args()
-    binary = os.path.abspath(a.bin)
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        folder = a.keep or temporary
-        os.makedirs(folder, exist_ok=True)
-        tasks = [(binary, seed, folder) for seed in range(a.seed, a.seed + a.count)]
-        for why in pool.map(check, tasks):
-            passed += why is None
-            failed += why is not None
-            if why is not None and failed <= 10:
-                print("FAIL", why)
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(kina.check_seeds(__doc__, check, 500))

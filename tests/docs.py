@@ -57,17 +57,10 @@ def table_cells(text):
     return {cell.replace("\\|", "|") for cell in re.findall(r"^\| `((?:[^`|]|\\\|)+)`", text, re.MULTILINE)}
 
 
-class Documents:
+class Documents(kina.Tally):
     def __init__(self, binary, update):
+        super().__init__()
         self.binary, self.update = binary, update
-        self.passed, self.failed = 0, 0
-
-    def judge(self, what, why):
-        if why:
-            self.failed += 1
-            print(f"FAIL {what}: {why}")
-        else:
-            self.passed += 1
 
     # ---- what programs and commands print ----
 
@@ -219,8 +212,7 @@ def main():
     for path in ["README.md", *sorted(glob.glob("docs/*.md")), *sorted(glob.glob("*/README.md"))]:
         if path != ERRORS:
             documents.document(path)
-    print(f"{documents.passed} passed, {documents.failed} failed")
-    return 1 if documents.failed or not documents.passed else 0
+    return documents.end()
 
 
 if __name__ == "__main__":

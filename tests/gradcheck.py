@@ -84,16 +84,10 @@ KINKED = {
 }
 
 
-class Checks:
+class Checks(kina.Tally):
     def __init__(self, binary):
-        self.binary, self.passed, self.failed = binary, 0, 0
-
-    def judge(self, what, why):
-        if why:
-            self.failed += 1
-            print(f"FAIL {what}: {why}")
-        else:
-            self.passed += 1
+        super().__init__()
+        self.binary = binary
 
     def run(self, program, *arguments):
         """(exit code, the JSON of f or None, what was said)."""
@@ -175,8 +169,7 @@ def main():
     checks.wrong_at_a_kink()
     checks.both_modes()
     checks.whole_programs()
-    print(f"{checks.passed} passed, {checks.failed} failed")
-    return 1 if checks.failed else 0
+    return checks.end()
 
 
 if __name__ == "__main__":

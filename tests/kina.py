@@ -1,4 +1,6 @@
 """What the test drivers share: running the interpreter, reading its JSON, comparing numbers."""
+import argparse
+import concurrent.futures
 import json
 import math
 import os
@@ -6,6 +8,7 @@ import re
 import struct
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -36,6 +39,43 @@ class Run:
         if self.code < 0 or self.code in (70, 99):
             return f"it ended with {self.code}: {first_line(self.err)}"
         return None
+
+
+class Tally:
+    """Checks counted, the failed ones told as they come."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def judge(self, what, why):
+        if why:
+            self.failed += 1
+            print(f"FAIL {what}: {why}")
+        else:
+            self.passed += 1
+
+    def end(self):
+        """Says the counts; the exit code."""
+        print(f"{self.passed} passed, {self.failed} failed")
+        return 1 if self.failed else 0
+
+
+def check_seeds(description, check, count):
+    """The main function of a test of random programs. check(binary, seed, folder) gives what is wrong, or None."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--count", type=int, default=count)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", metavar="DIR", help="write the programs there and leave those that fail")
+    a = parser.parse_args()
+    binary, tally = interpreter(a.bin), Tally()
+    with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        folder = a.keep or temporary
+        os.makedirs(folder, exist_ok=True)
+        seeds = range(a.seed, a.seed + a.count)
+        for seed, why in zip(seeds, pool.map(lambda seed: check(binary, seed, folder), seeds)):
+            tally.judge(f"seed {seed}", why)
+    return tally.end()
 
 
 def interpreter(path):
