@@ -4,8 +4,8 @@
     bench/torch_ops.py --bin build/kina-interp [--ops sum,take] [--sizes 1000,1000000] [--threads 1]
 
 Each is the sum over what the op makes of so many F32 elements. A figure is microseconds of processor time on one
-thread, else of the clock; the ratio is Kina's to PyTorch's. Kina's is the difference between twice as many runs and
-so many, so that starting does not count. For a fair comparison of large tensors both want GLIBC_TUNABLES=
+thread, else of the clock, and the least of --rounds, in each of which both are measured in turn; the ratio is Kina's
+to PyTorch's. Kina's is the difference between twice as many runs and so many, so that starting does not count. For a fair comparison of large tensors both want GLIBC_TUNABLES=
 glibc.malloc.hugetlb=1, and of threads OMP_WAIT_POLICY=PASSIVE; the script sets them for itself and for Kina.
 """
 import argparse
@@ -19,7 +19,6 @@ import time
 
 TUNED = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "OMP_WAIT_POLICY": "PASSIVE"}
 CONV = {10 ** 3: (1, 4, 16), 10 ** 4: (1, 8, 35), 10 ** 5: (4, 8, 56), 10 ** 6: (8, 16, 88), 10 ** 7: (32, 32, 99)}
-ROUNDS = 3
 
 
 class Op:
@@ -70,40 +69,57 @@ def program(op, n, gradient, runs):
             f"run({runs})\n")
 
 
-def kina_seconds(binary, op, n, gradient, threads):
-    def once(runs):
+class Kina:
+    """The op in processes of its own: the same program with so many runs and with twice as many."""
+
+    def __init__(self, binary, op, n, gradient, threads):
+        self.binary, self.threads, self.runs = binary, threads, op.runs(n)
+        self.programs = [program(op, n, gradient, times * self.runs) for times in (1, 2)]
+        self.least = [math.inf, math.inf]
+
+    def once(self, text):
         with tempfile.NamedTemporaryFile("w", suffix=".kina") as f:
-            f.write(program(op, n, gradient, runs))
+            f.write(text)
             f.flush()
             before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-            subprocess.run([binary, f.name, "--threads", str(threads)], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([self.binary, f.name, "--threads", str(self.threads)], check=True, stdout=subprocess.DEVNULL)
             wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-        return wall if threads > 1 else after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    runs = op.runs(n)
-    return (min(once(2 * runs) for _ in range(ROUNDS)) - min(once(runs) for _ in range(ROUNDS))) / runs
+        return wall if self.threads > 1 else after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def measure(self):
+        self.least = [min(least, self.once(text)) for least, text in zip(self.least, self.programs)]
+
+    def microseconds(self):
+        return (self.least[1] - self.least[0]) / self.runs * 1e6
 
 
-def torch_seconds(torch, op, n, gradient, threads):
-    clock = time.perf_counter if threads > 1 else time.process_time
-    operands = [torch.rand(shape, requires_grad=True) for shape in op.shapes(n)]
-    scope = {"torch": torch, "at": torch.randint(0, n, (n,)) if op.index else None, **dict(zip("xy", operands))}
-    code = compile(op.torch, op.name, "eval")
+class Torch:
+    """The op in this process."""
 
-    def once():
-        with torch.set_grad_enabled(gradient):
-            total = eval(code, scope).sum()
-        if gradient:
-            for x in operands:
+    def __init__(self, torch, op, n, gradient, threads):
+        self.torch, self.gradient, self.runs, self.least = torch, gradient, op.runs(n), math.inf
+        self.clock = time.perf_counter if threads > 1 else time.process_time
+        self.operands = [torch.rand(shape, requires_grad=True) for shape in op.shapes(n)]
+        self.scope = {"torch": torch, "at": torch.randint(0, n, (n,)) if op.index else None, **dict(zip("xy", self.operands))}
+        self.code = compile(op.torch, op.name, "eval")
+
+    def once(self):
+        with self.torch.set_grad_enabled(self.gradient):
+            total = eval(self.code, self.scope).sum()
+        if self.gradient:
+            for x in self.operands:
                 x.grad = None
             total.backward()
-    times = []
-    for _ in range(ROUNDS):
-        once()
-        start = clock()
-        for _ in range(op.runs(n)):
-            once()
-        times.append((clock() - start) / op.runs(n))
-    return min(times)
+
+    def measure(self):
+        self.once()
+        start = self.clock()
+        for _ in range(self.runs):
+            self.once()
+        self.least = min(self.least, (self.clock() - start) / self.runs)
+
+    def microseconds(self):
+        return self.least * 1e6
 
 
 def main():
@@ -112,6 +128,7 @@ def main():
     parser.add_argument("--ops", default=",".join(op.name for op in OPS))
     parser.add_argument("--sizes", default="1000,10000,100000,1000000,10000000")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     if any(os.environ.get(key) != value for key, value in TUNED.items()):
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **TUNED})
@@ -122,8 +139,12 @@ def main():
         for n in map(int, options.sizes.split(",")):
             figures = []
             for gradient in (False, True):
-                ours = kina_seconds(options.bin, op, n, gradient, options.threads) * 1e6
-                theirs = torch_seconds(torch, op, n, gradient, options.threads) * 1e6
+                both = [Kina(options.bin, op, n, gradient, options.threads),
+                        Torch(torch, op, n, gradient, options.threads)]
+                for _ in range(options.rounds):
+                    for one in both:
+                        one.measure()
+                ours, theirs = (one.microseconds() for one in both)
                 figures.append(f"{ours:10.1f} {theirs:10.1f} {ours / theirs:6.2f}")
             print(f"{op.name:10s} {n:9d} {' '.join(figures)}", flush=True)
 

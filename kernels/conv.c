@@ -30,6 +30,7 @@ typedef struct conv {
     size_t element;
     bool strong; /* 0 times infinity or NaN is 0, which the loops in order alone know of */
     const blas *blas;
+    void (*add)(void *to, const void *more, size_t n);
     /* x [n, groups * c, ...], w [groups * o, c, ...], y [n, groups * o, ...]; one is the result. */
     char *x, *w, *y;
     int64_t n, groups, c, o;
@@ -69,7 +70,8 @@ static strip strip_of(const conv *v, int64_t i) {
 
 /* The least i at which i * stride + offset reaches `bound`, within [low, high]. */
 static int64_t reaches(int64_t bound, int64_t offset, int64_t stride, int64_t low, int64_t high) {
-    int64_t i = bound <= offset ? 0 : (bound - offset + stride - 1) / stride;
+    int64_t i = bound <= offset ? 0 : bound - offset;
+    if (stride != 1) i = (i + stride - 1) / stride;
     return i < low ? low : i > high ? high : i;
 }
 
@@ -123,7 +125,11 @@ static line line_of(const conv *v, const strip *s, int64_t row, int64_t kh, int6
     static void add_line_##suffix(const conv *v, const strip *s, const T *column, T *plane,        \
                                   line l) {                                                        \
         int64_t stride = v->a[1].stride;                                                           \
-        for (int64_t i = l.from; i < l.to; i++) plane[l.at + i * stride] += column[i - s->column]; \
+        column -= s->column;                                                                       \
+        if (stride == 1 && l.to > l.from)                                                          \
+            v->add(plane + l.at + l.from, column + l.from, (size_t)(l.to - l.from));               \
+        else                                                                                       \
+            for (int64_t i = l.from; i < l.to; i++) plane[l.at + i * stride] += column[i];         \
     }                                                                                              \
     static void scatter_##suffix(const conv *v, const strip *s, int64_t channels, char *x,         \
                                  char *columns) {                                                  \
@@ -253,7 +259,8 @@ static void weight_unit(const conv *v, int64_t unit, char *room) {
                                 int64_t place = class == CLASS_CONV              ? to + j          \
                                                 : class == CLASS_CONV_INPUT_GRAD ? at              \
                                                                                  : filter;         \
-                                sum[place] += v->strong && (a == (W)0 || b == (W)0) ? (W)0 : a * b;\
+                                sum[place] +=                                                      \
+                                    v->strong && (a == (W)0 || b == (W)0) ? (W)0 : a * b;          \
                             }                                                                      \
                         }                                                                          \
     }
@@ -376,6 +383,7 @@ static void add_parts(const conv *v, char *out, int64_t size) {
 static bool run_blas(context *c, conv *v, op_class class, result *r) {
     int tasks;
     size_t rooms = 0, sums = 0;
+    v->add = lines_now()->reduce[REDUCE_SUM][v->t].join;
     set_strips(v);
     set_units(v, class, &tasks);
     if (!v->direct)
