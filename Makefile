@@ -1,7 +1,7 @@
 # Kina: build, test, check. `make help` lists the targets.
 #
 # Every source file is found by wildcard: a new file in runtime/, kernels/, ad/ or interp/ is part of the
-# library, one in interp/tools/ of the interpreter, tests/unit/test_NAME.c holds suite_NAME, and each
+# library, one in interp/tools/ or interp/tools/repl/ of the interpreter, tests/unit/test_NAME.c holds suite_NAME, and each
 # tests/NAME.c is a test program of its own; tests/certify/ draws the programs of one. Variants: SAN=1 (ASan
 # and UBSan, in build/san), CC=clang.
 
@@ -24,8 +24,8 @@ PREFIX   := /usr/local
 drawn    := all,auto,slots=10,slots=5,slots=20,slots=40,memory=8MiB,memory=2MiB,memory=4MiB,memory=16MiB,memory=32MiB
 
 library  := $(patsubst %.c,$B/obj/%.o,$(wildcard runtime/*.c kernels/*.c ad/*.c interp/*.c))
-tools    := $(patsubst %.c,$B/obj/%.o,$(wildcard interp/tools/*.c))
-units    := $(patsubst %.c,$B/obj/%.o,$(wildcard tests/unit/*.c) bench/exact.c $(addprefix interp/tools/,nearest.c repl/commands.c repl/plot.c))
+tools    := $(patsubst %.c,$B/obj/%.o,$(wildcard interp/tools/*.c interp/tools/repl/*.c))
+units    := $(patsubst %.c,$B/obj/%.o,$(wildcard tests/unit/*.c) bench/exact.c) $(filter-out %/main.o,$(tools))
 programs := $(patsubst tests/%.c,$B/tests/%,$(wildcard tests/*.c))
 drawers  := $(patsubst %.c,$B/obj/%.o,$(wildcard tests/certify/*.c))
 bench    := $(patsubst %.c,$B/obj/%.o,$(wildcard bench/*.c)) $(filter-out %/main.o,$(tools))
@@ -36,7 +36,7 @@ place_of_bash = share/bash-completion/completions/$1
 place_of_zsh  = share/zsh/site-functions/_$1
 place_of_fish = share/fish/vendor_completions.d/$1.fish
 installed = $(addprefix bin/,$(commands)) $(foreach c,$(commands),$(foreach form,$(forms),$(call place_of_$(form),$c)))
-folders  := runtime kernels ad interp interp/tools bench tests tests/unit tests/certify
+folders  := runtime kernels ad interp interp/tools interp/tools/repl bench tests tests/unit tests/certify
 sources   = $(wildcard $(addsuffix /*.c,$(folders)))
 headers   = $(wildcard $(addsuffix /*.h,$(folders)))
 build     = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -123,7 +123,7 @@ $B/libkina.a: $(library) $B/members
 
 $B/tests/unit: $(units) $B/libkina.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(shell pkg-config --libs check) $(LIBS)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(shell pkg-config --libs check) $(TOOL_LIBS) $(LIBS)
 
 $(programs): $B/tests/%: $B/obj/tests/%.o $B/libkina.a
 	@mkdir -p $(@D)

@@ -126,6 +126,9 @@ expr *parse_anonymous_fn(parser *p);
 expr *parse_if(parser *p);
 expr *parse_while(parser *p, decorator *decorators);
 expr *parse_handle(parser *p);
+/* What may stand behind `with`. */
+enum { PARSE_HANDLERS = 2 };
+extern const char *const parse_handlers[PARSE_HANDLERS];
 
 type_expr *parse_type(parser *p);
 pattern *parse_pattern(parser *p);

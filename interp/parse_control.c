@@ -188,8 +188,10 @@ static void report_no_call(parser *p, const expr *what) {
                   "write `handle f(x) with ...`; a longer expression goes into a function first");
 }
 
+const char *const parse_handlers[PARSE_HANDLERS] = {"reverseMode", "forwardMode"};
+
 static bool parse_handler_name(parser *p, expr *e) {
-    static const char *const handlers[] = {"reverseMode", "forwardMode"};
+    const char *const *handlers = parse_handlers;
     if (p->now.kind != TOKEN_NAME) {
         parse_unexpected(p, "`reverseMode` or `forwardMode` after `with`");
         return false;
@@ -197,7 +199,7 @@ static bool parse_handler_name(parser *p, expr *e) {
     span at = p->now.at;
     const char *name = parse_name(p);
     if (name == NULL) return false;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < PARSE_HANDLERS; i++) {
         if (strcmp(name, handlers[i]) != 0) continue;
         e->u.handle.forward = i == 1;
         return true;

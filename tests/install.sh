@@ -39,6 +39,7 @@ group() {
         need header zlib.h zlib1g-dev "reading .npz files"
         need header cjson/cJSON.h libcjson-dev "reading manifests"
         need header ffi.h libffi-dev "calling compiled functions"
+        need header histedit.h libedit-dev "editing lines at the prompt"
         need library libopenblas.so.0 libopenblas0-pthread "matrix products"
         ;;
     test)

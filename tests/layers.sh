@@ -23,7 +23,7 @@ layer_of() {
 }
 
 # Every include of a file of ours is written from the project's root.
-for file in runtime/*.[ch] runtime/*.def kernels/*.[ch] ad/*.[ch] interp/*.[ch] interp/*.def interp/tools/*.[ch]; do
+for file in runtime/*.[ch] runtime/*.def kernels/*.[ch] ad/*.[ch] interp/*.[ch] interp/*.def interp/tools/*.[ch] interp/tools/repl/*.[ch]; do
     [ -f "$file" ] || continue
     own=$(layer_of "$file")
     before=$failed
@@ -45,7 +45,7 @@ only() {
     who=$1 pattern=$2
     shift 2
     before=$failed
-    for file in $(grep -lE "$pattern" runtime/*.[ch] kernels/*.[ch] ad/*.[ch] interp/*.[ch] interp/tools/*.[ch] 2>/dev/null); do
+    for file in $(grep -lE "$pattern" runtime/*.[ch] kernels/*.[ch] ad/*.[ch] interp/*.[ch] interp/tools/*.[ch] interp/tools/repl/*.[ch] 2>/dev/null); do
         case " $* " in
         *" $file "*) ;;
         *) fault "$file names $who, which is left to: $*" ;;
@@ -55,6 +55,7 @@ only() {
 }
 only BLAS 'cblas_|openblas_|<cblas\.h>|libopenblas\.so' kernels/blas.c
 only libffi '<ffi\.h>|libffi\.so|ffi_prep_cif' interp/tools/ffi.c interp/tools/ffi.h
+only libedit '<histedit\.h>|libedit\.so' interp/tools/repl/editline.c interp/tools/repl/editline.h
 only cJSON '<cjson/|cJSON_' interp/tools/oracle_manifest.c
 only zlib '<zlib\.h>' runtime/npz.c
 
