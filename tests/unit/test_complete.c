@@ -69,6 +69,22 @@ START_TEST(comments_and_strings) {
 }
 END_TEST
 
+START_TEST(commands) {
+    check_line(NULL, ":sa", "sa: save");
+    check_line(NULL, "  :se", "se: set");
+    check_line(NULL, ":ty squ", "squ: square squeeze");
+    check_line(NULL, ":grad f(squ", "squ: square squeeze");
+    check_line(NULL, ":nanbreak o", "o: off on");
+    check_line(NULL, ":nanbreak ", ": off on");
+    check_line(NULL, ":explain K010", "K010: K0101 K0102 K0103 K0104 K0105 K0106 K0107 K0108");
+    check_line(NULL, ":help ce", "ce: certify");
+    check_line(NULL, ":vars s", "s:");
+    check_line(NULL, ":nosuch s", ":");
+    /* Within an input a colon is no command's. */
+    check_line("let x\n", ":nanb", "nanb:");
+}
+END_TEST
+
 static int remove_entry(const char *path, const struct stat *s, int kind, struct FTW *where) {
     (void)s, (void)kind, (void)where;
     return remove(path);
@@ -79,7 +95,8 @@ START_TEST(paths) {
     ck_assert_ptr_nonnull(mkdtemp(folder));
     ck_assert_ptr_nonnull(getcwd(old, sizeof old));
     ck_assert_int_eq(chdir(folder), 0);
-    static const char *const files[] = {"w.npy", "with space.npy", "x/train.npy", "x/test.npy", ".hidden", "a\"b", "a\nb"};
+    static const char *const files[] = {"w.npy", "with space.npy", "x/train.npy", "x/test.npy",
+                                        ".hidden", "a\"b", "a\nb"};
     ck_assert_int_eq(mkdir("x", 0777), 0);
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         FILE *f = fopen(files[i], "w");
@@ -94,6 +111,11 @@ START_TEST(paths) {
     check_line(NULL, "save(\"x/", ": test.npy train.npy");
     check_line(NULL, "load(\".h", ".h: .hidden");
     check_line(NULL, "load(\"none/", ":");
+    check_line(NULL, ":load w", "w: w.npy with space.npy");
+    check_line(NULL, ":load ", ": w.npy with space.npy x/");
+    check_line(NULL, ":load with s", "with s: with space.npy");
+    check_line(NULL, ":read w x/te", "te: test.npy");
+    check_line(NULL, ":save squ", "squ: square squeeze");
     /* Only the path of load and save is one. */
     check_line(NULL, "print(\"w", "w:");
     check_line(NULL, "save(\"a\", \"w", "w:");
@@ -149,6 +171,7 @@ Suite *suite_complete(void) {
     tcase_add_test(t, names_of_the_input);
     tcase_add_test(t, handlers);
     tcase_add_test(t, comments_and_strings);
+    tcase_add_test(t, commands);
     tcase_add_test(t, paths);
     tcase_add_test(t, shared_beginning);
     tcase_add_test(t, without_memory);

@@ -1,136 +1,75 @@
-/* From a line to its candidates (complete.h). What the text in front of the cursor means is the lexer's to say. */
+/* From a line to its candidates (complete.h): commands, and what they take. */
 #include "interp/tools/repl/complete.h"
 
-#include <ctype.h>
 #include <string.h>
 
-#include "interp/builtin.h"
-#include "interp/lexer.h"
-#include "interp/parse.h"
+#include "interp/tools/repl/commands.h"
 #include "runtime/context.h"
-#include "runtime/text.h"
 
-/* The word that is being typed, and what stands in front of it. */
-typedef struct setting {
-    completion *t;
-    const char *typed;
-    size_t length;
-    source src;                 /* the input up to the word */
-    token last, second, third;  /* its last tokens, the last one first */
-} setting;
-
-static bool offer(setting *s, const char *word) {
-    return candidates_offer(&s->t->found, s->typed, s->length, word, strlen(word));
-}
-
-/* ---- names ---- */
-
-static const char *const keywords[] = {
-#define KIND(id, description)
-#define TOKEN(id, spelling)
-#define WORD(id, spelling) spelling,
-#define RESERVED(id, spelling)
-#include "interp/token.def"
-#undef KIND
-#undef TOKEN
-#undef WORD
-};
-
-/* Of operators, of ops that no program can name and of `_` there is nothing to complete. */
-static bool offer_word(setting *s, const char *word) {
-    return !isalpha((unsigned char)word[0]) || offer(s, word);
-}
-
-static bool offer_language(setting *s) {
-    for (size_t i = 0; i < COUNT_OF(keywords); i++) {
-        if (!offer_word(s, keywords[i])) return false;
-    }
-    for (int i = 0; i < (int)OP_COUNT + (int)BUILTIN_COUNT; i++) {
-        if (!offer_word(s, builtin_name(i))) return false;
+static bool offer_words(completion *t, const char *const *words, size_t count, const char *line, size_t cursor) {
+    for (size_t i = 0; i < count; i++) {
+        if (!candidates_offer(&t->found, line + t->from, cursor - t->from, words[i], strlen(words[i]))) return false;
     }
     return true;
 }
 
-static bool offer_handlers(setting *s) {
-    for (int i = 0; i < PARSE_HANDLERS; i++) {
-        if (!offer(s, parse_handlers[i])) return false;
+static bool offer_commands(completion *t, const char *line, size_t cursor) {
+    const char *words[COMMAND_COUNT];
+    for (int i = 0; i < COMMAND_COUNT; i++) words[i] = command_table[i].word;
+    return offer_words(t, words, COMMAND_COUNT, line, cursor);
+}
+
+static bool offer_codes(completion *t, const char *line, size_t cursor) {
+    const char *words[ERROR_CODE_COUNT];
+    for (int i = 0; i < ERROR_CODE_COUNT; i++) words[i] = error_code_name((error_code)i);
+    return offer_words(t, words + 1, ERROR_CODE_COUNT - 1, line, cursor); /* the first is no error */
+}
+
+/* What a command takes, of which line[begin..cursor) is there. */
+static bool complete_argument(completion *t, command_takes takes, const char *line, size_t begin, size_t cursor) {
+    static const char *const positions[] = {"on", "off"};
+    const char *blank = memchr(line + begin, ' ', cursor - begin);
+    t->from = begin;
+    switch (takes) {
+    case TAKES_EXPRESSION:
+    case TAKES_FUNCTION:
+    case TAKES_NAME: return complete_text(t, NULL, line, begin, cursor);
+    case TAKES_NAME_FILE:
+        if (blank == NULL) return complete_text(t, NULL, line, begin, cursor);
+        t->from = (size_t)(blank - line) + strspn(blank, " ");
+        return complete_path(t, line, cursor);
+    case TAKES_FILE: return complete_path(t, line, cursor);
+    case TAKES_SWITCH: return offer_words(t, positions, COUNT_OF(positions), line, cursor);
+    case TAKES_CODE: return offer_codes(t, line, cursor);
+    case TAKES_COMMAND: return offer_commands(t, line, cursor);
+    case TAKES_SETTING:
+    case TAKES_NOTHING: break;
     }
     return true;
 }
 
-/* ---- where the cursor is ---- */
-
-/* Takes in the tokens in front of the word; the names among them are candidates. */
-static bool look_back(setting *s) {
-    lexer l;
-    lexer_init(&l, &s->src);
-    for (token now = lexer_next(&l); now.kind != TOKEN_END; now = lexer_next(&l)) {
-        s->third = s->second;
-        s->second = s->last;
-        s->last = now;
-        if (now.kind == TOKEN_NAME && !candidates_offer(&s->t->found, s->typed, s->length, s->src.text + now.at.begin,
-                                                        now.at.end - now.at.begin))
-            return false;
-    }
-    return true;
-}
-
-static bool in_comment(const setting *s) {
-    const char *rest = s->src.text + s->last.at.end, *line = strrchr(rest, '\n');
-    return strstr(line != NULL ? line : rest, "//") != NULL;
-}
-
-/* In the first argument of a builtin that takes a path. */
-static bool at_path(const setting *s) {
-    char name[TOKEN_ROOM];
-    builtin_param params[BUILTIN_PARAMS];
-    size_t length = s->third.at.end - s->third.at.begin;
-    if (s->second.kind != TOKEN_PAREN_OPEN || s->third.kind != TOKEN_NAME || length >= sizeof name) return false;
-    memcpy(name, s->src.text + s->third.at.begin, length);
-    name[length] = '\0';
-    int builtin = builtin_named(name);
-    return builtin >= 0 && builtin_params(builtin, params) > 0 && builtin_param_is(&params[0], "path");
-}
-
-static size_t word_begin(const char *line, size_t cursor) {
-    while (cursor > 0 && (isalnum((unsigned char)line[cursor - 1]) || line[cursor - 1] == '_')) cursor--;
-    return cursor;
-}
-
-static void drop_found(setting *s) {
-    context *c = s->t->found.c;
-    candidates_close(&s->t->found);
-    candidates_init(&s->t->found, c);
-}
-
-/* An empty word begins nearly everything, so nothing is offered for it but handlers and paths. */
-static bool complete_program(setting *s, const char *line, size_t cursor) {
-    if (!look_back(s)) return false;
-    if (s->last.fault.kind == LEX_STRING_OPEN) {
-        drop_found(s);
-        if (!at_path(s)) return true;
-        s->t->from = cursor - (s->src.length - s->last.at.begin) - s->length + 1;
-        return complete_path(s->t, line, cursor);
-    }
-    bool handler = s->last.kind == TOKEN_WITH, nothing = in_comment(s) || (s->length == 0 && !handler);
-    if (handler || nothing) drop_found(s);
-    return nothing || (handler ? offer_handlers(s) : offer_language(s));
+/* line[colon] is the colon of a command. */
+static bool complete_command(completion *t, const char *line, size_t colon, size_t cursor) {
+    size_t word = colon + 1, end = word;
+    while (end < cursor && line[end] != ' ') end++;
+    t->from = word;
+    if (end == cursor) return offer_commands(t, line, cursor);
+    size_t length = end - word;
+    error unknown = {0};
+    command_id id;
+    while (end < cursor && line[end] == ' ') end++;
+    t->from = cursor;
+    if (!commands_find(line + word, length, &id, &unknown)) return true;
+    return complete_argument(t, command_table[id].takes, line, end, cursor);
 }
 
 bool complete_line(completion *out, context *c, const complete_scope *scope, const char *line, size_t cursor) {
-    *out = (completion){.from = word_begin(line, cursor)};
+    *out = (completion){.from = cursor};
     candidates_init(&out->found, c);
-    setting s = {.t = out, .typed = line + out->from, .length = cursor - out->from};
-    arena a;
-    arena_init(&a, c);
-    text before;
-    text_init(&before, c);
-    if (scope->before != NULL) text_add(&before, scope->before);
-    text_add_bytes(&before, line, out->from);
-    bool ok = !before.failed && source_init(&s.src, &a, "", text_data(&before), before.length) &&
-              complete_program(&s, line, cursor);
-    text_close(&before);
-    arena_close(&a);
+    size_t blanks = strspn(line, " \t");
+    bool ok = scope->before == NULL && blanks < cursor && line[blanks] == ':'
+                  ? complete_command(out, line, blanks, cursor)
+                  : complete_text(out, scope->before, line, 0, cursor);
     candidates_sort(&out->found);
     return ok;
 }

@@ -17,11 +17,16 @@ typedef struct completion {
 /* The candidates for the text in front of the cursor, line[0..cursor): names of the session and of this input,
  * builtins and words of the language; behind a colon commands and what they take; files where a path stands.
  * False with c's error set when out of memory; to be closed in both cases. */
-bool complete_line(completion *out, context *c, const complete_scope *scope, const char *line, size_t cursor) MUST_CHECK;
+bool complete_line(completion *out, context *c, const complete_scope *scope, const char *line,
+                   size_t cursor) MUST_CHECK;
 void completion_close(completion *t);
 
+/* Parts of complete_line. */
+
+/* line[begin..cursor) is program text, behind `before` if that is not NULL. */
+bool complete_text(completion *t, const char *before, const char *line, size_t begin, size_t cursor) MUST_CHECK;
 /* Offers the entries of a folder that begin as the last part of the path line[from..cursor) does; folders end
- * in '/'. Moves t->from to that last part. */
+ * in '/'. t->from moves to that part. */
 bool complete_path(completion *t, const char *line, size_t cursor) MUST_CHECK;
 
 #endif

@@ -22,7 +22,8 @@ static bool plain(const char *name) {
 
 static bool offer_entry(candidates *t, DIR *folder, const char *name, const char *typed, size_t length) {
     /* What is hidden shows when its dot is typed. */
-    if (!plain(name) || (name[0] == '.' && length == 0) || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return true;
+    if (name[0] == '.' && length == 0) return true;
+    if (!plain(name) || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return true;
     struct stat s;
     text word;
     text_init(&word, t->c);
