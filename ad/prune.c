@@ -1,7 +1,7 @@
 /* Nothing dead: what no result and no effect needs is removed.
  *
- * A carry of a loop is needed when anything reads it, inside or behind; a leaf of a tape when some pop's
- * leaf is needed; a tape when one of its leaves is, or when is_empty is asked of it. */
+ * A carry of a loop is needed when anything reads it, inside or behind, or when a loop that stays has no other; a leaf
+ * of a tape when some pop's leaf is needed; a tape when one of its leaves is, or when is_empty is asked of it. */
 #include <string.h>
 
 #include "ad/simplify.h"
@@ -11,9 +11,10 @@ typedef struct pruner {
     bool *needed;               /* by variable */
     var *work;                  /* needed, and not yet looked at */
     int work_count;
-    node **pushes;              /* all of them, and all pops */
+    node **pushes;              /* all of them, all pops, and all loops */
     node **pops;
-    int push_count, pop_count;
+    node **loops;
+    int push_count, pop_count, loop_count;
     bool changed;
 } pruner;
 
@@ -90,6 +91,18 @@ static void mark_entries(pruner *p) {
     }
 }
 
+static bool any_inside(const pruner *p, const node *n);
+
+/* A loop that stays carries something, be it for its effects alone. */
+static void mark_loops(pruner *p) {
+    for (int i = 0; i < p->loop_count; i++) {
+        const node *n = p->loops[i];
+        bool carries = false;
+        for (int k = 0; k < n->m; k++) carries |= p->needed[n->out[k]];
+        if (!carries && n->m > 0 && any_inside(p, n)) mark_carry(p, n, 0);
+    }
+}
+
 static void mark_pop(pruner *p, const node *n, var v) {
     mark(p, n->in[0]);
     mark(p, n->out[0]);
@@ -160,8 +173,6 @@ static int keep(const bool *kept, int count, var *list) {
     }
     return to;
 }
-
-static bool any_inside(const pruner *p, const node *n);
 
 static bool stays(const pruner *p, const node *n) {
     if (effect(n)) return true;
@@ -278,6 +289,7 @@ bool graph_prune(graph *g) {
     p.work = GRAPH_ARRAY(g, var, g->count);
     p.pushes = graph_nodes_of(g, NODE_PUSH, &p.push_count);
     p.pops = graph_nodes_of(g, NODE_POP, &p.pop_count);
+    p.loops = graph_nodes_of(g, NODE_WHILE, &p.loop_count);
     if (g->failed) return false;
     for (int i = 0; i < g->top->param_count; i++) mark(&p, g->top->params[i]);
     for (int i = 0; i < g->top->result_count; i++) mark(&p, g->top->results[i]);
@@ -285,6 +297,7 @@ bool graph_prune(graph *g) {
     while (p.work_count > 0) {
         while (p.work_count > 0) mark_needs(&p, p.work[--p.work_count]);
         mark_entries(&p);
+        mark_loops(&p);
     }
     prune_region(&p, g->top);
     cut_tapes(&p);
