@@ -225,6 +225,12 @@ binding *check_read(checker *c, const char *name, span at) {
 
 /* ---- suggestions ---- */
 
+/* Of two names as near, the program's own one, else the alphabet's first: the table is in no order. */
+static bool preferred(const name_entry *entry, const name_entry *to) {
+    bool own = entry->top != NULL, other = to->top != NULL;
+    return own != other ? own : strcmp(entry->name, to->name) < 0;
+}
+
 void check_undefined(checker *c, const char *name, span at, const char *what) {
     diag *e = diag_error(c->d, ERROR_K0101, at, "%s `%s` is not defined", what, name);
     if (c->d->errors > DIAG_MOST) return;
@@ -236,10 +242,8 @@ void check_undefined(checker *c, const char *name, span at, const char *what) {
         if (entry == NULL || entry->name == name) continue;
         if (entry->builtin < 0 && check_lookup(c, entry->name) == NULL) continue;
         unsigned distance = names_distance(name, entry->name, best);
-        bool better = distance < best || (distance == best && nearest == NULL);
-        bool own =
-            distance == best && nearest != NULL && nearest->top == NULL && entry->top != NULL;
-        if (distance > best || distance >= length || !(better || own)) continue;
+        if (distance > best || distance >= length) continue;
+        if (distance == best && nearest != NULL && !preferred(entry, nearest)) continue;
         best = distance;
         nearest = entry;
     }
