@@ -5,6 +5,7 @@
 
 #include "ad/gradient.h"
 #include "interp/ast_print.h"
+#include "interp/c_function.h"
 #include "interp/stage.h"
 #include "interp/write.h"
 
@@ -127,6 +128,17 @@ static bool write_out(deriving *d, const char *name, text *out) {
     return !out->failed;
 }
 
+static const char *summary_of(deriving *d) {
+    static const char *const gives[] = {"the value and the gradients", "the gradients", "the results and the gradients",
+                                        "the results and their tangents"};
+    return arena_format(&d->e->a, "%s of `%s`", gives[d->wish->mode], d->wish->fn->name);
+}
+
+static bool write_c(deriving *d, const char *name, text *out) {
+    c_signature signature = {.name = name, .summary = summary_of(d), .from = &d->e->program};
+    return signature.summary != NULL && c_write_function(&d->g, &signature, out);
+}
+
 bool derive_program(engine *e, const derivative_wish *wish, text *out, derivative *made) {
     deriving d = {.e = e, .wish = wish, .algebra = dims_algebra(e->program.dims)};
     *made = (derivative){0};
@@ -140,5 +152,6 @@ bool derive_program(engine *e, const derivative_wish *wish, text *out, derivativ
     made->name = derivative_name(&d);
     made->captured = d.staged.captured;
     made->captures = d.staged.captures;
-    return made->name != NULL && write_out(&d, made->name, out);
+    if (made->name == NULL) return false;
+    return wish->form == DERIVATIVE_C ? write_c(&d, made->name, out) : write_out(&d, made->name, out);
 }

@@ -1,5 +1,5 @@
-/* A function's derivative as an ordinary program: code is staged into a graph, the graph is differentiated
- * and simplified, and written out. */
+/* A function's derivative as an ordinary program, or as C: code is staged into a graph, the graph is
+ * differentiated and simplified, and written out. */
 #ifndef KINA_DERIVE_H
 #define KINA_DERIVE_H
 
@@ -13,10 +13,16 @@ typedef enum derivative_mode {
     DERIVATIVE_JVP,             /* a tangent more for each differentiated parameter; (results, tangents) */
 } derivative_mode;
 
+typedef enum derivative_form {
+    DERIVATIVE_KINA,            /* a program */
+    DERIVATIVE_C,               /* a file of C (c_function.h) */
+} derivative_form;
+
 typedef struct derivative_wish {
     const fn_decl *fn;          /* of the top level */
     derivative_mode mode;
     const bool *wrt;            /* by parameter; NULL: all floating ones */
+    derivative_form form;
 } derivative_wish;
 
 /* What the written function is, besides its text. */
@@ -26,8 +32,9 @@ typedef struct derivative {
     const symbol **captures;    /* which ones */
 } derivative;
 
-/* Appends the program to *out. False with the context's error set: K0209 for a function without a derivative,
- * K0703 for a construct that cannot be written, with its place and what to write instead. */
+/* Appends the program, or the file of C, to *out. False with the context's error set: K0209 for a function without
+ * a derivative, K0703 for a construct that cannot be written, with its place and what to write instead, K0701 for
+ * what C alone cannot have. */
 bool derive_program(engine *e, const derivative_wish *wish, text *out, derivative *made) MUST_CHECK;
 
 #endif

@@ -13,4 +13,8 @@ bool compile_to_mlir(engine *e, const options *o, output *to) MUST_CHECK;
  * for. Of a failure no file is left. */
 bool compile_to_library(engine *e, const options *o) MUST_CHECK;
 
+/* Writes a file whole. False with the error K0602. */
+bool compile_write(context *c, const char *path, const char *data, size_t length) MUST_CHECK;
+
 #endif
+

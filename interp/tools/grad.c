@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "interp/tools/arguments.h"
+#include "interp/tools/compile.h"
 #include "interp/tools/nearest.h"
 
 static const span nowhere = {0, 0};
@@ -58,6 +59,7 @@ static bool read_wrt(const options *o, engine *e, derivative_wish *w) {
 
 bool grad_wish(const options *o, engine *e, derivative_wish *out) {
     *out = (derivative_wish){.mode = mode_of(o)};
+    if (options_is(o, OPTION_emit, "c")) out->form = DERIVATIVE_C;
     out->fn = arguments_function(e->c, &e->program, o->value[OPTION_fn].text);
     return out->fn != NULL && read_wrt(o, e, out);
 }
@@ -68,8 +70,10 @@ bool grad_print(const options *o, engine *e, output *out) {
     text t;
     if (!grad_wish(o, e, &wish)) return false;
     text_init(&t, e->c);
+    const char *path = o->value[OPTION_output].text;
     bool ok = derive_program(e, &wish, &t, &made);
-    if (ok) output_text(out, &t);
+    if (ok && path != NULL) ok = compile_write(e->c, path, text_data(&t), t.length);
+    if (ok && path == NULL) output_text(out, &t);
     text_close(&t);
     return ok;
 }

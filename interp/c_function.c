@@ -1,0 +1,281 @@
+/* The file: what it says of itself, types, helpers, the function, and the one that frees its results. */
+#include "interp/c_function.h"
+
+#include <string.h>
+
+#include "interp/c_emit.h"
+
+/* ---- Kina's types, in comments ---- */
+
+static void add_type(c_writer *w, text *t, const op_type *of) {
+    if (of->rank == 0) {
+        text_add(t, dtype_name((dtype)of->dtype));
+        return;
+    }
+    text_format(t, "tensor<%s, [", dtype_name((dtype)of->dtype));
+    for (int i = 0; i < of->rank; i++) {
+        text_add(t, i > 0 ? ", " : "");
+        dims_print(w->dims, of->dims[i], t);
+    }
+    text_add(t, "]>");
+}
+
+/* ---- the interface ---- */
+
+typedef struct field {
+    const char *name;
+    op_type type;
+} field;
+
+/* What is given, under the names that the program has for it. */
+static field *fields_of(c_writer *w) {
+    const region *top = w->g->top;
+    c_set taken = w->names;
+    field *fields = C_ARRAY(w, field, top->result_count);
+    w->names = (c_set){0};
+    c_set_put(w, &w->names, "error");
+    for (int i = 0; fields != NULL && i < top->result_count; i++) {
+        const char *wish = c_wish(w, top->results[i]);
+        if (graph_at(w->g, top->results[i])->tape != NULL) c_refuse(w, "a tape as a result cannot be written as C");
+        fields[i].type = *graph_type(w->g, top->results[i]);
+        fields[i].name = c_named(w, wish != NULL ? wish : i == 0 ? "value" : c_string(w, "value_%d", i));
+    }
+    w->names = taken;
+    return fields;
+}
+
+static void name_params(c_writer *w) {
+    const region *top = w->g->top;
+    for (int i = 0; i < top->param_count; i++) {
+        if (graph_at(w->g, top->params[i])->tape != NULL) c_refuse(w, "a tape as a parameter cannot be written as C");
+        (void)c_name(w, top->params[i], "x");
+        w->of[top->params[i]].borrowed = true;
+    }
+}
+
+static void add_results(c_writer *w, text *t, const field *fields, int count) {
+    text_format(t, "struct %s_results {\n", w->signature->name);
+    for (int i = 0; i < count; i++) {
+        text_format(t, "    %s %s; /* ", c_declared(w, &fields[i].type), fields[i].name);
+        add_type(w, t, &fields[i].type);
+        text_add(t, " */\n");
+    }
+    text_add(t, "    const char *error; /* what went wrong; NULL: nothing did */\n};\n");
+}
+
+static void add_prototype(c_writer *w, text *t, bool typed) {
+    const region *top = w->g->top;
+    text_format(t, "int %s(", w->signature->name);
+    for (int i = 0; i < top->param_count; i++) {
+        const op_type *of = graph_type(w->g, top->params[i]);
+        text_format(t, "%s %s", c_declared(w, of), w->of[top->params[i]].name);
+        if (typed) {
+            text_add(t, " /* ");
+            add_type(w, t, of);
+            text_add(t, " */");
+        }
+        text_add(t, ", ");
+    }
+    text_format(t, "struct %s_results *out)", w->signature->name);
+}
+
+/* ---- the body ---- */
+
+/* Whether this parameter's axis is what the symbol is the size of. */
+static bool is_witness(const c_writer *w, var v, int axis) {
+    const witness *of = graph_witness_of(w->g, graph_type(w->g, v)->dims[axis]);
+    return of != NULL && of->v == v && of->axis == axis;
+}
+
+static void check_axis(c_writer *w, var v, int axis) {
+    c_value x = c_value_of(w, v);
+    const char *stated = c_dim(w, x.type.dims[axis]);
+    c_check(w, c_string(w, "%s.dims[%d] == %s", x.name, axis, stated), "the argument %s: axis %d is not %s", x.name, axis,
+            stated);
+}
+
+/* That arguments have the sizes that their types state, as far as that can be said here; axes that are `checked` have been. */
+static void check_params(c_writer *w, uint8_t *checked) {
+    const region *top = w->g->top;
+    for (int i = 0; i < top->param_count && !w->failed; i++) {
+        const op_type *t = graph_type(w->g, top->params[i]);
+        for (int axis = 0; axis < t->rank; axis++) {
+            if (((checked[i] >> axis) & 1) != 0 || !c_dim_is_known(w, t->dims[axis])) continue;
+            checked[i] |= (uint8_t)(1u << axis);
+            if (t->dims[axis] >= 0 || !is_witness(w, top->params[i], axis)) check_axis(w, top->params[i], axis);
+        }
+    }
+}
+
+/* The nodes; the sizes of cotangents may be known only behind some of them. */
+static void write_nodes(c_writer *w) {
+    const region *top = w->g->top;
+    uint8_t *checked = C_ARRAY(w, uint8_t, top->param_count);
+    if (checked == NULL) return;
+    check_params(w, checked);
+    for (int i = 0; i < top->count && !w->failed; i++) {
+        c_node(w, top, i);
+        check_params(w, checked);
+    }
+}
+
+/* Results are blocks of their own, out of the list of what the end frees. */
+static void give_results(c_writer *w, const field *fields) {
+    const region *top = w->g->top;
+    const char **held = C_ARRAY(w, const char *, top->result_count);
+    for (int i = 0; held != NULL && i < top->result_count; i++) {
+        if (fields[i].type.rank == 0) continue;
+        held[i] = c_named(w, c_string(w, "result_%s", fields[i].name));
+        c_line(w, "%s %s;", c_struct(w, &fields[i].type), held[i]);
+        c_hand_over(w, held[i], top->results[i], top, top->count);
+    }
+    for (int i = 0; held != NULL && i < top->result_count; i++)
+        if (held[i] != NULL) c_own(w, &(c_value){held[i], fields[i].type});
+    for (int i = 0; held != NULL && i < top->result_count; i++) {
+        if (held[i] == NULL) {
+            c_line(w, "out->%s = %s;", fields[i].name, c_of(w, top->results[i])->name);
+            continue;
+        }
+        c_helper(w, "give", DT_I64, false);
+        c_line(w, "out->%s = %s;", fields[i].name, held[i]);
+        c_line(w, "kina_give(kina, %s.data);", held[i]);
+    }
+}
+
+static void add_unused_params(c_writer *w, text *t) {
+    const region *top = w->g->top;
+    for (int i = 0; i < top->param_count; i++) {
+        const c_var *of = &w->of[top->params[i]];
+        bool number = graph_type(w->g, top->params[i])->rank == 0;
+        if (number ? of->last < 0 : !c_set_has(&w->read, of->name)) text_format(t, "    (void)%s;\n", of->name);
+    }
+}
+
+static void write_body(c_writer *w, const field *fields) {
+    w->depth = 1;
+    write_nodes(w);
+    if (!w->failed) give_results(w, fields);
+    if (w->fails) c_helper(w, "free", DT_I64, false);
+}
+
+/* ---- the file ---- */
+
+static const char memory_types[] =
+    "/* What a call has allocated: before each tensor's entries. */\n"
+    "typedef struct kina_block {\n"
+    "    struct kina_block *before, *next;\n"
+    "    int64_t uses, unused;\n"
+    "} kina_block;\n\n"
+    "typedef struct {\n"
+    "    kina_block *blocks;\n"
+    "    int code;\n"
+    "    const char *error;\n"
+    "} kina_memory;\n\n";
+
+static const char tape_type[] = "typedef struct {\n"
+                                "    void *entries;\n"
+                                "    int64_t count, room;\n"
+                                "} kina_tape;\n\n";
+
+static const char failing[] =
+    "#define TRY(done) \\\n"
+    "    do { \\\n"
+    "        if (!(done)) goto end; \\\n"
+    "    } while (0)\n"
+    "#define CHECK(holds, why) \\\n"
+    "    do { \\\n"
+    "        if (!(holds)) { \\\n"
+    "            kina->code = 2; \\\n"
+    "            kina->error = why; \\\n"
+    "            goto end; \\\n"
+    "        } \\\n"
+    "    } while (0)\n\n";
+
+static void add_head(c_writer *w, text *t) {
+    const char *name = w->signature->name;
+    text_format(t,
+                "/* %s: %s.\n"
+                " *\n"
+                " * Written by kina-interp grad --emit c. It needs a C11 compiler, the C library and libm:\n"
+                " *\n"
+                " *     cc -O2 -std=c11 -ffp-contract=off -c FILE.c\n"
+                " *\n"
+                " * A tensor's entries are contiguous in row-major order. Arguments are only read. The call gives 0, or 1\n"
+                " * when there is no memory, 2 for arguments that do not fit; then out->error says what went wrong. Whoever\n"
+                " * calls frees the results with %s_free. */\n"
+                "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
+                "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n",
+                name, w->signature->summary, name);
+}
+
+static void add_free(c_writer *w, text *t, const field *fields, int count) {
+    const char *name = w->signature->name;
+    text_format(t, "\nvoid %s_free(struct %s_results *out) {\n", name, name);
+    for (int i = 0; i < count; i++)
+        if (fields[i].type.rank > 0)
+            text_format(t, "    if (out->%s.data != NULL) free((kina_block *)(void *)out->%s.data - 1);\n",
+                        fields[i].name, fields[i].name);
+    text_format(t, "    *out = (struct %s_results){0};\n}\n", name);
+}
+
+static void add_function(c_writer *w, text *t) {
+    add_prototype(w, t, false);
+    text_format(t, " {\n    *out = (struct %s_results){0};\n", w->signature->name);
+    if (w->fails) text_add(t, "    kina_memory kina_all = {0}, *kina = &kina_all;\n");
+    add_unused_params(w, t);
+    text_add_bytes(t, text_data(&w->body), w->body.length);
+    if (w->fails)
+        text_add(t, "end:\n    kina_free(kina);\n    out->error = kina->error;\n    return kina->code;\n}\n");
+    else
+        text_add(t, "    return 0;\n}\n");
+}
+
+static void add_file(c_writer *w, text *t, const field *fields) {
+    int count = w->g->top->result_count;
+    text interface;
+    text_init(&interface, w->c);
+    add_results(w, &interface, fields, count);
+    text_add(&interface, "\n");
+    add_prototype(w, &interface, true);
+    text_format(&interface, ";\nvoid %s_free(struct %s_results *out);\n\n", w->signature->name, w->signature->name);
+    add_head(w, t);
+    text_add_bytes(t, text_data(&w->types), w->types.length);
+    text_add(t, w->types.length > 0 ? "\n" : "");
+    text_add_bytes(t, text_data(&interface), interface.length);
+    text_add(t, "/* ---- what the function calls ---- */\n\n");
+    text_add(t, memory_types);
+    text_add(t, tape_type);
+    text_add_bytes(t, text_data(&w->records), w->records.length);
+    if (w->fails) text_add(t, failing);
+    text_add_bytes(t, text_data(&w->helpers), w->helpers.length);
+    text_add_bytes(t, text_data(&w->literals), w->literals.length);
+    text_add(t, w->literals.length > 0 ? "\n" : "");
+    text_add(t, "/* ---- the function ---- */\n\n");
+    add_function(w, t);
+    add_free(w, t, fields, count);
+    if (interface.failed) w->failed = true;
+    text_close(&interface);
+}
+
+static void write_all(c_writer *w, text *out) {
+    c_find_last(w);
+    if (w->of == NULL) return;
+    name_params(w);
+    const field *fields = fields_of(w);
+    if (!w->failed) write_body(w, fields);
+    bool cut = w->types.failed || w->records.failed || w->helpers.failed || w->literals.failed || w->body.failed;
+    if (cut) w->failed = true;
+    if (!w->failed) add_file(w, out, fields);
+    if (out->failed) w->failed = true;
+}
+
+bool c_write_function(graph *g, const c_signature *signature, text *out) {
+    c_writer w = {.g = g, .c = g->c, .a = g->a, .dims = g->algebra->self, .signature = signature};
+    text *const parts[] = {&w.types, &w.records, &w.helpers, &w.literals, &w.body};
+    for (size_t i = 0; i < COUNT_OF(parts); i++) text_init(parts[i], w.c);
+    write_all(&w, out);
+    for (size_t i = 0; i < COUNT_OF(parts); i++) text_close(parts[i]);
+    if (w.failed && w.c->err.code == ERROR_NONE)
+        error_set(&w.c->err, ERROR_K0901, w.where, "the C of this could not be written");
+    return !w.failed;
+}

@@ -1,0 +1,225 @@
+/* Nodes of a graph, one after the other; branches as if, loops as while. */
+#include <string.h>
+
+#include "interp/c_emit.h"
+
+/* "float y;": what is set inside of blocks. */
+static void declare(c_writer *w, var v, const char *otherwise) {
+    const graph_var *x = graph_at(w->g, v);
+    const char *name = c_name(w, v, otherwise);
+    c_line(w, "%s %s;", x->tape != NULL ? "kina_tape" : c_declared(w, &x->type), name);
+}
+
+/* ---- numbers, literals, sizes ---- */
+
+static const char *number_of(c_writer *w, const value *v) {
+    const void *at = &v->as;
+    const char *digits = c_literal(w, (dtype)v->dtype, at);
+    return *digits == '-' ? c_string(w, "(%s)", digits) : digits;
+}
+
+static void size_node(c_writer *w, const node *n) {
+    dtype t = (dtype)n->attrs->dtype;
+    const char *size = c_dim(w, n->attrs->dims[0]), *name = c_name(w, n->out[0], "n");
+    if (t == DT_I64)
+        c_line(w, "const int64_t %s = %s;", name, size);
+    else
+        c_line(w, "const %s %s = (%s)%s;", c_element(t), name, c_element(t), c_factor(w, size));
+}
+
+/* ---- branches ---- */
+
+static void branch(c_writer *w, const node *n, int which) {
+    const region *r = n->inside[which];
+    c_region(w, r);
+    for (int k = 0; k < n->m; k++)
+        if (n->out[k] != VAR_NONE) c_hand_over(w, w->of[n->out[k]].name, r->results[k], r, r->count);
+}
+
+static void if_node(c_writer *w, const node *n) {
+    for (int k = 0; k < n->m; k++)
+        if (n->out[k] != VAR_NONE) declare(w, n->out[k], "t");
+    c_open(w, "if (%s)", c_of(w, n->in[0])->name);
+    branch(w, n, 0);
+    const region *otherwise = n->inside[1];
+    if (otherwise->count > 0 || otherwise->result_count > 0) {
+        w->depth--;
+        c_open(w, "} else");
+        branch(w, n, 1);
+    }
+    c_close(w);
+}
+
+/* ---- loops ---- */
+
+/* The carries, from their inits on. */
+static void carries(c_writer *w, const region *r, int i) {
+    const node *n = r->nodes[i];
+    for (int k = 0; k < n->n; k++) {
+        var held = n->inside[1]->params[k];
+        if (c_wish(w, held) == NULL && c_wish(w, n->in[k]) != NULL)
+            w->of[held].name = c_named(w, c_wish(w, n->in[k]));
+        if (w->of[held].name == NULL || c_wish(w, held) != NULL) c_name(w, held, "t");
+        const graph_var *x = graph_at(w->g, held);
+        const char *kind = x->tape != NULL ? "kina_tape" : c_declared(w, &x->type);
+        if (x->tape == NULL && x->type.rank > 0) {
+            c_line(w, "%s %s;", kind, w->of[held].name);
+            c_hand_over(w, w->of[held].name, n->in[k], r, i);
+        } else {
+            c_line(w, "%s %s = %s;", kind, w->of[held].name, c_of(w, n->in[k])->name);
+        }
+    }
+}
+
+/* Whether the body yields a carry in another one's place. */
+static bool crosses(c_writer *w, const node *n) {
+    const region *body = n->inside[1];
+    for (int k = 0; k < n->n; k++)
+        for (int other = 0; other < n->n; other++)
+            if (other != k && c_root(w, body->results[k]) == body->params[other]) return true;
+    return false;
+}
+
+static void hold_shape(c_writer *w, const node *n, int k) {
+    c_value now = c_value_of(w, n->inside[1]->params[k]), next = c_value_of(w, n->inside[1]->results[k]);
+    for (int axis = 0; axis < now.type.rank; axis++)
+        c_same_size(w, &next, axis, &now, axis, "what the loop carries");
+}
+
+/* What the next iteration starts from. */
+static void yield(c_writer *w, const node *n) {
+    const region *body = n->inside[1];
+    bool apart = crosses(w, n);
+    const char **next = C_ARRAY(w, const char *, n->n);
+    for (int pass = 0; pass < 2 && next != NULL && !w->failed; pass++) {
+        for (int k = 0; k < n->n; k++) {
+            var held = body->params[k], result = body->results[k];
+            const graph_var *x = graph_at(w->g, held);
+            bool shaped = x->tape == NULL && x->type.rank > 0;
+            if (c_root(w, result) == held) continue;
+            if (pass == 0 && shaped) hold_shape(w, n, k);
+            if (pass == 0 && apart) {
+                next[k] = c_named(w, c_string(w, "next_%s", w->of[held].name));
+                c_line(w, "%s %s;", x->tape != NULL ? "kina_tape" : c_declared(w, &x->type), next[k]);
+                c_hand_over(w, next[k], result, body, body->count);
+            } else if (pass == 1) {
+                if (shaped) c_release(w, w->of[held].name);
+                if (apart)
+                    c_line(w, "%s = %s;", w->of[held].name, next[k]);
+                else
+                    c_hand_over(w, w->of[held].name, result, body, body->count);
+            }
+        }
+    }
+}
+
+/* The condition as an expression, where it is one op on numbers beside literals. */
+static const char *plain_condition(c_writer *w, const region *r) {
+    const node *last = r->count > 0 ? r->nodes[r->count - 1] : NULL;
+    const char *x[3] = {0};
+    for (int i = 0; i < r->count; i++) {
+        const node *n = r->nodes[i];
+        if (n->kind == NODE_NUMBER)
+            w->of[n->out[0]].name = number_of(w, &n->constant);
+        else if (n != last)
+            return NULL;
+    }
+    if (last == NULL) return c_of(w, r->results[0])->name;
+    if (last->kind == NODE_EMPTY && c_root(w, r->results[0]) == last->out[0])
+        return c_string(w, "%s.count == 0", c_of(w, last->in[0])->name);
+    if (last->kind != NODE_OP || last->n > 3 || !c_scalar_written((op_id)last->op)) return NULL;
+    if (c_root(w, r->results[0]) != last->out[0]) return NULL;
+    for (int k = 0; k < last->n; k++) {
+        if (graph_type(w->g, last->in[k])->rank > 0) return NULL;
+        x[k] = c_of(w, last->in[k])->name;
+    }
+    return c_scalar(w, (op_id)last->op, last->attrs, (dtype)graph_type(w->g, last->in[0])->dtype, x);
+}
+
+static void while_node(c_writer *w, const region *r, int i) {
+    const node *n = r->nodes[i];
+    carries(w, r, i);
+    const char *condition = plain_condition(w, n->inside[0]);
+    if (condition != NULL) {
+        c_open(w, "while (%s)", condition);
+    } else {
+        c_open(w, "for (;;)");
+        c_region(w, n->inside[0]);
+        c_line(w, "if (!%s) break;", c_factor(w, c_of(w, n->inside[0]->results[0])->name));
+    }
+    c_region(w, n->inside[1]);
+    yield(w, n);
+    c_close(w);
+    for (int k = 0; k < n->n; k++) {
+        var held = n->inside[1]->params[k], out = k < n->m ? n->out[k] : VAR_NONE;
+        const graph_var *x = graph_at(w->g, held);
+        if (out != VAR_NONE) {
+            w->of[out].name = w->of[held].name;
+            w->of[out].moved = false;
+        } else if (x->tape != NULL) {
+            c_drop(w, x->tape, w->of[held].name);
+        } else if (x->type.rank > 0) {
+            c_release(w, w->of[held].name);
+        }
+    }
+}
+
+/* ---- calls ---- */
+
+/* A function with a rule of its own, or the rule: its body in a block. */
+static void call_node(c_writer *w, const node *n) {
+    const region *body = n->call->body;
+    if (body == NULL) {
+        c_refuse(w, "`%s`, which calls itself, cannot be written as C", n->call->name);
+        return;
+    }
+    for (int k = 0; k < n->n; k++) w->of[body->params[k]].same = n->in[k];
+    for (int k = 0; k < n->m; k++)
+        if (n->out[k] != VAR_NONE) declare(w, n->out[k], n->call->name);
+    c_open(w, "/* %s */", n->call->name);
+    c_region(w, body);
+    for (int k = 0; k < n->m && k < body->result_count; k++)
+        if (n->out[k] != VAR_NONE) c_hand_over(w, w->of[n->out[k]].name, body->results[k], body, body->count);
+    c_close(w);
+}
+
+/* ---- all nodes ---- */
+
+static void emit(c_writer *w, const region *r, int i) {
+    const node *n = r->nodes[i];
+    if (n->where.end > 0) w->where = n->where;
+    switch ((node_kind)n->kind) {
+    case NODE_OP: c_op(w, r, i); break;
+    case NODE_NUMBER: w->of[n->out[0]].name = number_of(w, &n->constant); break;
+    case NODE_LITERAL:
+        w->of[n->out[0]].borrowed = true;
+        (void)c_tensor_literal(w, &n->constant, c_name(w, n->out[0], "table"));
+        break;
+    case NODE_SIZE: size_node(w, n); break;
+    case NODE_STOP: break;
+    case NODE_IF: if_node(w, n); break;
+    case NODE_WHILE: while_node(w, r, i); break;
+    case NODE_CALL: call_node(w, n); break;
+    case NODE_TAPE:
+    case NODE_PUSH:
+    case NODE_POP:
+    case NODE_EMPTY:
+    case NODE_DROP: c_tape_node(w, r, i); break;
+    case NODE_ASSERT:
+        c_check(w, c_of(w, n->in[0])->name, "assertion failed%s%s", n->strings[0][0] != '\0' ? ": " : "",
+                n->strings[0]);
+        break;
+    case NODE_PRINT: c_refuse(w, "`print` cannot be written as C"); break;
+    case NODE_LOAD: c_refuse(w, "`load` cannot be written as C"); break;
+    case NODE_SAVE: c_refuse(w, "`save` cannot be written as C"); break;
+    }
+}
+
+void c_node(c_writer *w, const region *r, int i) {
+    emit(w, r, i);
+    if (!w->failed) c_release_behind(w, r, i);
+}
+
+void c_region(c_writer *w, const region *r) {
+    for (int i = 0; i < r->count && !w->failed; i++) c_node(w, r, i);
+}

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Gradients as C (`grad --emit c`), compiled, called, and held against the same gradients as programs, which the
+interpreter runs under --numerics compiled, bit for bit.
+
+    tests/emit_c.py --bin build/kina-interp [--count 60] [--seed 1] [--only WORD ...] [--keep FOLDER]
+
+The functions are those of tests/mlir: written ones (cases.kina) and random ones (programs.py). Of those that have no
+gradient by themselves the --mode vjp of a function around them is taken, which gives their values. gcc must find
+nothing to warn of.
+"""
+import argparse
+import concurrent.futures
+import ctypes
+import os
+import pickle
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+import kina
+
+sys.path.insert(0, os.path.join(kina.ROOT, "tests", "mlir"))
+import native  # noqa: E402
+import programs  # noqa: E402
+import run as lowered  # noqa: E402
+
+GCC = ["gcc", "-O2", "-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
+LIMIT = 60  # seconds for a call
+MODES = ["value_and_grad", "grad", "vjp", "jvp"]
+HEAD = re.compile(r"^fn (\w+)\((.*)\) -> (.*?) \{", re.MULTILINE)
+PORT = re.compile(r"(?:kina_(\w+)_(\d)|(float|double|int32_t|int64_t|bool)) (\w+)(?: /\* (.*?) \*/)?")
+DTYPES = {"f32": "F32", "f64": "F64", "i32": "I32", "i64": "I64", "bool": "Bool",
+          "float": "F32", "double": "F64", "int32_t": "I32", "int64_t": "I64"}
+REFUSED = {"by_rule": "K0702"}     # a rule of its own has none for a second derivative
+
+
+class Port:
+    """A parameter or result: its C name, element type, rank, and dims as its comment states them."""
+
+    def __init__(self, match):
+        suffix, rank, number, self.name, comment = match.groups()
+        self.dtype = DTYPES[suffix or number]
+        self.rank = int(rank or 0)
+        stated = re.search(r"\[(.*)\]", comment or "")
+        self.dims = stated.group(1).split(", ") if stated and self.rank else []
+        item = native.SCALARS[self.dtype]
+        self.kind = item if self.rank == 0 else type("Tensor", (ctypes.Structure,), {
+            "_fields_": [("data", ctypes.POINTER(item)), ("dims", ctypes.c_int64 * self.rank)]})
+
+
+class Emitted:
+    """A gradient as C and as a program."""
+
+    def __init__(self, folder, name, text, fn, mode):
+        self.name, self.text, self.fn, self.mode = name, text, fn, mode
+        self.program, self.c = os.path.join(folder, f"{name}.kina"), os.path.join(folder, f"{name}.c")
+        self.printed, self.library = os.path.join(folder, f"{name}.grad.kina"), os.path.join(folder, f"{name}.so")
+        self.symbol = f"{fn}_{mode}"
+        self.trouble = None
+
+    def make(self, binary):
+        with open(self.program, "w", encoding="utf-8") as f:
+            f.write(self.text)
+        given = ["grad", self.program, "--fn", self.fn, "--mode", self.mode]
+        done = kina.Run(binary, [*given, "--emit", "c", "-o", self.c])
+        if done.code != 0:
+            self.trouble = f"exit code {done.code}: {done.err.strip()[:600]}"
+            if REFUSED.get(self.name, "-") in done.err:
+                self.trouble = "refused"
+            if os.path.exists(self.c):
+                self.trouble += "; and a file was written"
+            return self
+        printed = kina.Run(binary, [*given, "-o", self.printed])
+        compiled = subprocess.run([*GCC, "-shared", "-fPIC", "-Wl,-Bsymbolic", "-o", self.library, self.c, "-lm"],
+                                  capture_output=True, text=True)
+        if printed.code != 0 or compiled.returncode != 0 or compiled.stderr:
+            self.trouble = f"{printed.err}{compiled.stderr[:800]}"
+            return self
+        with open(self.c, encoding="utf-8") as f:
+            c = f.read()
+        head = re.search(rf"^int {self.symbol}\((.*), struct", c, re.MULTILINE).group(1)
+        self.parameters = [Port(m) for m in PORT.finditer(head)]
+        body = re.search(rf"struct {self.symbol}_results {{\n(.*?)\n}};", c, re.DOTALL).group(1)
+        self.results = [Port(m) for m in PORT.finditer(body)]
+        return self
+
+    def arguments(self, rng, sizes):
+        draw = native.special if rng.random() < 0.34 else native.plain
+        found = []
+        for p in self.parameters:
+            shape = [int(d) if d.isdigit() else sizes.setdefault(d, rng.randint(1, 4)) for d in p.dims]
+            count = 1
+            for d in shape:
+                count *= d
+            found.append((p.dtype, shape, [draw(p.dtype, rng) for _ in range(count)], False))
+        return found
+
+
+def call(emitted, arguments):
+    """What the function gives, called in a process of its own: [(shape, data)], or words."""
+    receiver, sender = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(receiver)
+        with os.fdopen(sender, "wb") as to:
+            signal.alarm(LIMIT)
+            pickle.dump(call_here(emitted, arguments), to)
+        os._exit(0)
+    os.close(sender)
+    with os.fdopen(receiver, "rb") as source:
+        written_by_child = source.read()
+    status = os.waitpid(child, 0)[1]
+    return pickle.loads(written_by_child) if status == 0 else f"CRASH: status {status}"
+
+
+def call_here(emitted, arguments):
+    """[(shape, data)] or the message."""
+    library = ctypes.CDLL(emitted.library, mode=os.RTLD_LOCAL | os.RTLD_NOW)
+    function, free = getattr(library, emitted.symbol), getattr(library, f"{emitted.symbol}_free")
+    given, buffers = [], []
+    for p, (dtype, shape, data, _) in zip(emitted.parameters, arguments):
+        if p.rank == 0:
+            given.append(p.kind(data[0]))
+            continue
+        buffers.append((native.SCALARS[dtype] * max(len(data), 1))(*data))
+        given.append(p.kind(ctypes.cast(buffers[-1], ctypes.POINTER(native.SCALARS[dtype])), (ctypes.c_int64 * p.rank)(*shape)))
+    before = [bytes(b) for b in buffers]
+    kind = type("Results", (ctypes.Structure,), {"_fields_": [(r.name, r.kind) for r in emitted.results] +
+                                                             [("error", ctypes.c_char_p)]})
+    out = kind()
+    code = function(*given, ctypes.byref(out))
+    if [bytes(b) for b in buffers] != before:
+        return "CRASH: an argument was overwritten"
+    if code != 0:
+        return out.error.decode()
+    found = []
+    for r in emitted.results:
+        x = getattr(out, r.name)
+        if r.rank == 0:
+            found.append(([], [x]))
+            continue
+        shape, count = list(x.dims), 1
+        for d in shape:
+            count *= d
+        found.append((shape, x.data[:count]))
+    free(ctypes.byref(out))
+    return found
+
+
+def expected(binary, folder, emitted, arguments):
+    names = re.findall(r"(\w+): ", re.search(rf"fn {emitted.symbol}\((.*?)\) (?:->|{{)", open(emitted.printed).read(), re.DOTALL).group(1))
+    given = ["--numerics", "compiled", "--format", "json", "--fn", emitted.symbol]
+    for i, (dtype, shape, data, _) in enumerate(arguments):
+        path = os.path.join(folder, f"{emitted.name}.{i}.npy")
+        lowered.save_npy(path, dtype, shape, data)
+        given += ["--arg", f"{names[i]}=@{path}"]
+    run = kina.Run(binary, [emitted.printed, *given])
+    return kina.results(run) if run.code == 0 else kina.first_line(run.err)
+
+
+def compare(binary, folder, emitted, seed, calls):
+    """Words on the first difference, or None."""
+    if emitted.trouble:
+        return None if emitted.trouble == "refused" else emitted.trouble
+    rng = random.Random(f"{seed}:{emitted.name}")
+    for _ in range(calls):
+        arguments = emitted.arguments(rng, {})
+        want = expected(binary, folder, emitted, arguments)
+        found = call(emitted, arguments)
+        words = lowered.differences(want, found)
+        if isinstance(found, str) and found.startswith("CRASH"):
+            words = found
+        if words:
+            return f"{words} (of {arguments})"[:600]
+    return None
+
+
+def around(text, match):
+    """The program with a function that has a gradient around one that may have none."""
+    name, parameters, results = match.groups()
+    names = ", ".join(re.findall(r"(\w+): ", parameters))
+    return (f"{text}\nfn around_{name}(around: F64, {parameters}) -> (F64, {results}) "
+            f"{{ (around, {name}({names})) }}\n")
+
+
+def written(folder):
+    with open(os.path.join(kina.ROOT, "tests", "mlir", "cases.kina"), encoding="utf-8") as f:
+        text = f.read()
+    for m in HEAD.finditer(text):
+        if "fn(" not in m.group(2) and not m.group(1).startswith("helper"):
+            yield Emitted(folder, m.group(1), around(text, m), f"around_{m.group(1)}", "vjp")
+
+
+def grown(folder, count, seed):
+    for k in range(count):
+        rng = random.Random(f"{seed}:{k}")
+        f = programs.Function(f"f{k}", rng)
+        if f.differentiated:
+            yield Emitted(folder, f.name, f.text, f.name, rng.choice(MODES))
+        else:
+            head = [m for m in HEAD.finditer(f.text) if m.group(1) == f.name][0]
+            yield Emitted(folder, f.name, around(f.text, head), f"around_{f.name}", "vjp")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default=os.path.join(kina.ROOT, "build/kina-interp"))
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--only", nargs="+", metavar="WORD")
+    parser.add_argument("--keep", metavar="FOLDER", help="leave the files there")
+    options = parser.parse_args()
+    binary = kina.interpreter(options.bin)
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(prefix="kina-emit-") as folder:
+        if options.keep:
+            folder = os.path.abspath(options.keep)
+            os.makedirs(folder, exist_ok=True)
+        of = [*written(folder), *grown(folder, options.count, options.seed)]
+        of = [e for e in of if not options.only or any(word == e.name for word in options.only)]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for emitted in pool.map(lambda e: e.make(binary), of):
+                words = compare(binary, folder, emitted, options.seed, 3)
+                passed += words is None
+                failed += words is not None
+                if words is not None:
+                    print(f"{emitted.name}: {words}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
