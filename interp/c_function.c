@@ -37,6 +37,7 @@ static field *fields_of(c_writer *w) {
     for (int i = 0; fields != NULL && i < top->result_count; i++) {
         const char *wish = c_wish(w, top->results[i]);
         if (graph_at(w->g, top->results[i])->tape != NULL) c_refuse(w, "a tape as a result cannot be written as C");
+        else (void)c_declared(w, graph_type(w->g, top->results[i]));
         fields[i].type = *graph_type(w->g, top->results[i]);
         fields[i].name = c_named(w, wish != NULL ? wish : i == 0 ? "value" : c_string(w, "value_%d", i));
     }
@@ -48,6 +49,7 @@ static void name_params(c_writer *w) {
     const region *top = w->g->top;
     for (int i = 0; i < top->param_count; i++) {
         if (graph_at(w->g, top->params[i])->tape != NULL) c_refuse(w, "a tape as a parameter cannot be written as C");
+        else (void)c_declared(w, graph_type(w->g, top->params[i]));
         (void)c_name(w, top->params[i], "x");
         w->of[top->params[i]].borrowed = true;
     }
@@ -90,6 +92,7 @@ static bool is_witness(const c_writer *w, var v, int axis) {
 static void check_axis(c_writer *w, var v, int axis) {
     c_value x = c_value_of(w, v);
     const char *stated = c_dim(w, x.type.dims[axis]);
+    w->where = (span){0, 0};
     c_check(w, c_string(w, "%s.dims[%d] == %s", x.name, axis, stated), "the argument %s: axis %d is not %s", x.name, axis,
             stated);
 }
@@ -191,6 +194,11 @@ static const char failing[] =
     "        } \\\n"
     "    } while (0)\n\n";
 
+static const char how_to_call[] =
+    " * A tensor's entries are contiguous in row-major order. Arguments are only read. The call gives 0, or 1 when\n"
+    " * there is no memory, 2 for arguments that do not fit; then out->error says what went wrong, and where in the\n"
+    " * program. Whoever calls frees the results.";
+
 static void add_head(c_writer *w, text *t) {
     const char *name = w->signature->name;
     text_format(t,
@@ -200,12 +208,10 @@ static void add_head(c_writer *w, text *t) {
                 " *\n"
                 " *     cc -O2 -std=c11 -ffp-contract=off -c FILE.c\n"
                 " *\n"
-                " * A tensor's entries are contiguous in row-major order. Arguments are only read. The call gives 0, or 1\n"
-                " * when there is no memory, 2 for arguments that do not fit; then out->error says what went wrong. Whoever\n"
-                " * calls frees the results with %s_free. */\n"
+                "%s */\n"
                 "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
                 "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n",
-                name, w->signature->summary, name);
+                name, w->signature->summary, how_to_call);
 }
 
 static void add_free(c_writer *w, text *t, const field *fields, int count) {
@@ -230,22 +236,35 @@ static void add_function(c_writer *w, text *t) {
         text_add(t, "    return 0;\n}\n");
 }
 
-static void add_file(c_writer *w, text *t, const field *fields) {
-    int count = w->g->top->result_count;
-    text interface;
-    text_init(&interface, w->c);
-    add_results(w, &interface, fields, count);
-    text_add(&interface, "\n");
-    add_prototype(w, &interface, true);
-    text_format(&interface, ";\nvoid %s_free(struct %s_results *out);\n\n", w->signature->name, w->signature->name);
-    add_head(w, t);
+/* What whoever calls has to see. */
+static void add_declarations(c_writer *w, text *t, const field *fields) {
     text_add_bytes(t, text_data(&w->types), w->types.length);
     text_add(t, w->types.length > 0 ? "\n" : "");
-    text_add_bytes(t, text_data(&interface), interface.length);
+    add_results(w, t, fields, w->g->top->result_count);
+    text_add(t, "\n");
+    add_prototype(w, t, true);
+    text_format(t, ";\nvoid %s_free(struct %s_results *out);\n\n", w->signature->name, w->signature->name);
+}
+
+static void add_header(c_writer *w, text *t, const field *fields) {
+    text_format(t,
+                "/* %s: %s.\n *\n%s */\n"
+                "#pragma once\n\n#include <stdbool.h>\n#include <stdint.h>\n\n"
+                "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+                w->signature->name, w->signature->summary, how_to_call);
+    add_declarations(w, t, fields);
+    text_add(t, "#ifdef __cplusplus\n}\n#endif\n");
+}
+
+static void add_file(c_writer *w, text *t, const field *fields) {
+    int count = w->g->top->result_count;
+    add_head(w, t);
+    add_declarations(w, t, fields);
     text_add(t, "/* ---- what the function calls ---- */\n\n");
-    text_add(t, memory_types);
-    text_add(t, tape_type);
+    if (w->fails) text_add(t, memory_types);
+    if (w->records.length > 0) text_add(t, tape_type);
     text_add_bytes(t, text_data(&w->records), w->records.length);
+    text_add(t, w->records.length > 0 ? "\n" : "");
     if (w->fails) text_add(t, failing);
     text_add_bytes(t, text_data(&w->helpers), w->helpers.length);
     text_add_bytes(t, text_data(&w->literals), w->literals.length);
@@ -253,11 +272,9 @@ static void add_file(c_writer *w, text *t, const field *fields) {
     text_add(t, "/* ---- the function ---- */\n\n");
     add_function(w, t);
     add_free(w, t, fields, count);
-    if (interface.failed) w->failed = true;
-    text_close(&interface);
 }
 
-static void write_all(c_writer *w, text *out) {
+static void write_all(c_writer *w, text *out, text *header) {
     c_find_last(w);
     if (w->of == NULL) return;
     name_params(w);
@@ -266,14 +283,15 @@ static void write_all(c_writer *w, text *out) {
     bool cut = w->types.failed || w->records.failed || w->helpers.failed || w->literals.failed || w->body.failed;
     if (cut) w->failed = true;
     if (!w->failed) add_file(w, out, fields);
-    if (out->failed) w->failed = true;
+    if (!w->failed && header != NULL) add_header(w, header, fields);
+    if (out->failed || (header != NULL && header->failed)) w->failed = true;
 }
 
-bool c_write_function(graph *g, const c_signature *signature, text *out) {
+bool c_write_function(graph *g, const c_signature *signature, text *out, text *header) {
     c_writer w = {.g = g, .c = g->c, .a = g->a, .dims = g->algebra->self, .signature = signature};
     text *const parts[] = {&w.types, &w.records, &w.helpers, &w.literals, &w.body};
     for (size_t i = 0; i < COUNT_OF(parts); i++) text_init(parts[i], w.c);
-    write_all(&w, out);
+    write_all(&w, out, header);
     for (size_t i = 0; i < COUNT_OF(parts); i++) text_close(parts[i]);
     if (w.failed && w.c->err.code == ERROR_NONE)
         error_set(&w.c->err, ERROR_K0901, w.where, "the C of this could not be written");

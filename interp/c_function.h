@@ -16,8 +16,8 @@ typedef struct c_signature {
     const program *from;        /* the program it was derived from: its source, for comments and messages */
 } c_signature;
 
-/* Appends the file to out. False with the context's error set: out of memory, or K0701 with the place of what
+/* Appends the file to out, and what declares the function to header unless that is NULL. False with the context's error set: out of memory, or K0701 with the place of what
  * cannot be written. */
-bool c_write_function(graph *g, const c_signature *signature, text *out) MUST_CHECK;
+bool c_write_function(graph *g, const c_signature *signature, text *out, text *header) MUST_CHECK;
 
 #endif

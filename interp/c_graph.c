@@ -187,7 +187,7 @@ static void call_node(c_writer *w, const node *n) {
 
 static void emit(c_writer *w, const region *r, int i) {
     const node *n = r->nodes[i];
-    if (n->where.end > 0) w->where = n->where;
+    if (n->where.end > 0 || n->answers.end > 0) w->where = n->where.end > 0 ? n->where : n->answers;
     switch ((node_kind)n->kind) {
     case NODE_OP: c_op(w, r, i); break;
     case NODE_NUMBER: w->of[n->out[0]].name = number_of(w, &n->constant); break;

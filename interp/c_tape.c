@@ -104,7 +104,10 @@ void c_drop(c_writer *w, const tape_element *element, const char *name) {
 void c_tape_node(c_writer *w, const region *r, int i) {
     const node *n = r->nodes[i];
     switch ((node_kind)n->kind) {
-    case NODE_TAPE: c_line(w, "kina_tape %s = {0};", c_name(w, n->out[0], "tape")); break;
+    case NODE_TAPE:
+        (void)entry_of(w, graph_at(w->g, n->out[0])->tape);
+        c_line(w, "kina_tape %s = {0};", c_name(w, n->out[0], "tape"));
+        break;
     case NODE_PUSH: push(w, r, i); break;
     case NODE_POP: pop(w, n); break;
     case NODE_EMPTY:

@@ -136,7 +136,7 @@ static const char *summary_of(deriving *d) {
 
 static bool write_c(deriving *d, const char *name, text *out) {
     c_signature signature = {.name = name, .summary = summary_of(d), .from = &d->e->program};
-    return signature.summary != NULL && c_write_function(&d->g, &signature, out);
+    return signature.summary != NULL && c_write_function(&d->g, &signature, out, d->wish->header);
 }
 
 bool derive_program(engine *e, const derivative_wish *wish, text *out, derivative *made) {

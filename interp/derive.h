@@ -23,6 +23,7 @@ typedef struct derivative_wish {
     derivative_mode mode;
     const bool *wrt;            /* by parameter; NULL: all floating ones */
     derivative_form form;
+    text *header;               /* C: the declarations are appended to it; NULL: to nothing */
 } derivative_wish;
 
 /* What the written function is, besides its text. */

@@ -237,6 +237,22 @@ def test_grad(k):
     need("fn pair_jvp(x: F32, t_x: F32)" in k.ends(0, "grad", source, "--fn", "pair", "--mode", "jvp").out, "tangents")
 
 
+def test_grad_as_c(k):
+    source = k.file("p.kina", "fn f(x: tensor<F64, [N]>) -> F64 { sum(x * x) }\n"
+                    "fn inverse(x: tensor<F64, [2, 2]>) -> F64 { sum(inv(x)) }\n")
+    c, header, refused = (os.path.join(k.folder, name) for name in ("f.c", "f.h", "refused.c"))
+    need(k.ends(0, "grad", source, "--fn", "f", "--emit", "kina").out == k.ends(0, "grad", source, "--fn", "f").out, "kina")
+    need("int f_value_and_grad(kina_f64_1 x" in k.ends(0, "grad", source, "--fn", "f", "--emit", "c").out, "a prototype")
+    need(k.ends(0, "grad", source, "--fn", "f", "--emit", "c", "-o", c, "--emit-header", header).out == "", "-o")
+    with open(c, encoding="utf-8") as f, open(header, encoding="utf-8") as h:
+        need("struct f_value_and_grad_results {" in f.read() and "struct f_value_and_grad_results {" in h.read(), "files")
+    k.ends(4, "grad", source, "--fn", "inverse", "--emit", "c", "-o", refused, says=["K0701", "`inv`", ":2:"])
+    need(not os.path.exists(refused), "a refusal leaves no file")
+    k.ends(2, "grad", source, "--fn", "f", "--emit", "rust", says=["--emit", "kina|c"])
+    k.ends(2, "grad", source, "--fn", "f", "--emit-header", header, says=["--emit-header", "--emit c"])
+    k.ends(6, "grad", source, "--fn", "f", "--emit", "c", "-o", os.path.join(k.folder, "nowhere", "f.c"), says=["K0602"])
+
+
 def test_grad_errors(k):
     source = k.file("p.kina", ROOT)
     k.ends(3, "grad", source, "--fn", "count", says=["K0209", "floating"])

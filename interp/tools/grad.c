@@ -64,16 +64,26 @@ bool grad_wish(const options *o, engine *e, derivative_wish *out) {
     return out->fn != NULL && read_wrt(o, e, out);
 }
 
+static bool write_out(const options *o, engine *e, output *out, const text *t, const text *header) {
+    const char *path = o->value[OPTION_output].text, *header_path = o->value[OPTION_emit_header].text;
+    if (header_path != NULL && !compile_write(e->c, header_path, text_data(header), header->length)) return false;
+    if (path != NULL) return compile_write(e->c, path, text_data(t), t->length);
+    output_text(out, t);
+    return true;
+}
+
 bool grad_print(const options *o, engine *e, output *out) {
     derivative_wish wish;
     derivative made;
-    text t;
+    text t, header;
     if (!grad_wish(o, e, &wish)) return false;
+    if (options_given(o, OPTION_emit_header) && wish.form != DERIVATIVE_C)
+        return error_set(&e->c->err, ERROR_K0801, nowhere, "--emit-header goes with --emit c");
     text_init(&t, e->c);
-    const char *path = o->value[OPTION_output].text;
-    bool ok = derive_program(e, &wish, &t, &made);
-    if (ok && path != NULL) ok = compile_write(e->c, path, text_data(&t), t.length);
-    if (ok && path == NULL) output_text(out, &t);
+    text_init(&header, e->c);
+    wish.header = &header;
+    bool ok = derive_program(e, &wish, &t, &made) && write_out(o, e, out, &t, &header);
+    text_close(&header);
     text_close(&t);
     return ok;
 }
