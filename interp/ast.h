@@ -37,6 +37,7 @@ typedef struct symbol {
     int64_t dim;            /* SYMBOL_DIM */
     uint32_t order;         /* position in its block, for "could run before" */
     bool read;              /* some expression reads it */
+    bool dropped;           /* ownership: of a global, the program itself ends it with drop(x) */
     int slot;               /* lowering: its place in the owner's frame */
     struct local *local;    /* lowering: its life (lower_scope.h) */
 } symbol;
@@ -273,11 +274,24 @@ struct expr {
 };
 
 /* ---- a whole program ---- */
+
+/* What is there before a program begins, visible in all of it: a variable of a session. */
+typedef struct global {
+    const char *name;
+    const struct value *v;  /* a number, a tensor, or a tuple of them; its type is theirs */
+    bool dim;               /* the size that a dim name stands for: v is an I64 */
+} global;
+
 typedef struct program {
     arena *a;
     names *names;
     const source *src;
     dims *dims;
+    int global_count;
+    const global *globals;
+    symbol **global_symbols;    /* checker: one a global */
+    bool session;           /* an input of a session: what its lets bind outlives the run, and the last of them
+                               needs no `;` at the end of the text */
     fn_decl main;           /* its body holds the top-level items; tail NULL: defines functions only */
 } program;
 

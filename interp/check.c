@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "runtime/value.h"
+
 /* ---- trials ---- */
 
 check_mark check_mark_set(const checker *c) {
@@ -177,13 +179,60 @@ const type *check_block(checker *c, expr *e, expect x) {
     return t;
 }
 
+/* ---- what is there before the program ---- */
+
+static const type *type_of_value(checker *c, const value *v) {
+    if (v->kind != VALUE_TUPLE) {
+        op_type t = {.dtype = v->dtype, .rank = (uint8_t)value_rank(v)};
+        if (t.rank > 0) memcpy(t.dims, value_dims(v), t.rank * sizeof *t.dims);
+        return check_tensor_type(c, &t);
+    }
+    int count = v->as.tuple->count;
+    const type **items = ARENA_ARRAY(c->a, const type *, count);
+    if (items == NULL) {
+        c->failed = true;
+        return &check_error_type;
+    }
+    for (int i = 0; i < count; i++) items[i] = type_of_value(c, &v->as.tuple->item[i]);
+    return check_tuple_type(c, count, items);
+}
+
+static symbol *global_symbol(checker *c, const global *g) {
+    const char *name = names_intern(c->p->names, g->name, strlen(g->name));
+    if (name == NULL) {
+        c->failed = true;
+        return NULL;
+    }
+    symbol *s = check_symbol(c, g->dim ? SYMBOL_DIM : SYMBOL_LET, name, (span){0, 0}, type_of_value(c, g->v));
+    if (s != NULL && g->dim) s->dim = value_as_int(g->v);
+    return s;
+}
+
+static void bind_globals(checker *c) {
+    program *p = c->p;
+    if (p->global_count == 0) return;
+    p->global_symbols = ARENA_ARRAY(c->a, symbol *, p->global_count);
+    if (p->global_symbols == NULL) {
+        c->failed = true;
+        return;
+    }
+    for (int i = 0; i < p->global_count && !c->failed; i++) {
+        p->global_symbols[i] = global_symbol(c, &p->globals[i]);
+        check_bind(c, p->global_symbols[i]);
+    }
+}
+
 /* ---- the program ---- */
 
 static void check_main(checker *c) {
     fn_decl *main = &c->p->main;
     type *t = ARENA_NEW(c->a, type);
+    scope outermost;
     c->fn = main;
-    const type *result = check_expr(c, main->body, expect_nothing);
+    check_scope_open(c, &outermost);
+    bind_globals(c);
+    const type *result = c->failed ? &check_error_type : check_expr(c, main->body, expect_nothing);
+    check_scope_close(c);
     if (t == NULL) {
         c->failed = true;
         return;

@@ -189,7 +189,11 @@ struct code {
         struct { code *a; int axis; } size;     /* SIZE, SHAPE, STOP, DROP */
         struct { int count; code **items; const expr **strings; } print;    /* a string, or a value */
         struct { code *condition; const char *message; } assert_;
-        struct { const char *path; code *value; } file;     /* LOAD, SAVE */
+        struct {
+            const char *path;
+            const char *folder; /* LOAD: that of the piece of the source it stands in; NULL: the engine's */
+            code *value;
+        } file;                 /* LOAD, SAVE */
     } u;
 };
 

@@ -18,6 +18,7 @@ enum {
 /* A span's part on one line. */
 typedef struct piece {
     uint32_t line;       /* from 0 */
+    uint32_t at;         /* offset of its first byte */
     uint32_t begin, end; /* display columns from 0; end > begin */
     const char *text;    /* "" for none */
     bool primary;
@@ -82,19 +83,6 @@ bool diag_has_place(const diagnostics *d, span at) {
 
 /* ---- lines and columns ---- */
 
-static uint32_t line_of(const source *s, uint32_t offset) {
-    uint32_t low = 0, high = s->line_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->line_start[middle] <= offset) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 /* The offset behind the line's last byte, without its line end. */
 static uint32_t line_end(const source *s, uint32_t line) {
     uint32_t end = line + 1 < s->line_count ? s->line_start[line + 1] : s->length;
@@ -126,7 +114,7 @@ static uint32_t display_column(const source *s, uint32_t line, uint32_t offset) 
 static void add_piece(renderer *r, uint32_t line, uint32_t begin, uint32_t end, const char *label,
                       bool primary) {
     if (r->count >= MOST_PIECES) return;
-    piece p = {.line = line, .text = label, .primary = primary};
+    piece p = {.line = line, .at = begin, .text = label, .primary = primary};
     p.begin = display_column(r->src, line, begin);
     p.end = display_column(r->src, line, end);
     if (p.end <= p.begin) p.end = p.begin + 1;
@@ -145,8 +133,8 @@ static void add_mark(renderer *r, span at, const char *label, bool primary) {
     if (at.begin > r->src->length) at.begin = r->src->length;
     if (at.end > r->src->length) at.end = r->src->length;
     if (at.end < at.begin) at.end = at.begin;
-    uint32_t first = line_of(r->src, at.begin);
-    uint32_t last = at.end > at.begin ? line_of(r->src, at.end - 1) : first;
+    uint32_t first = source_line(r->src, at.begin);
+    uint32_t last = at.end > at.begin ? source_line(r->src, at.end - 1) : first;
     if (first == last) {
         add_piece(r, first, at.begin, at.end, label, primary);
         return;
@@ -168,7 +156,7 @@ static void add_gutter(renderer *r, const char *number) {
 /* The columns [left, right) of a line, with an ellipsis where something is left out. */
 static void add_source_line(renderer *r, uint32_t line, uint32_t left, uint32_t right) {
     char number[16];
-    uint32_t shown = line + 1;
+    uint32_t shown = source_line_number(r->src, line);
     size_t i = sizeof number;
     number[--i] = '\0';
     for (; shown > 0; shown /= 10) number[--i] = (char)('0' + shown % 10);
@@ -290,27 +278,49 @@ static void add_line(renderer *r, piece *pieces, int count) {
     add_annotations(r, pieces, count);
 }
 
-/* "  --> path:line:column", then the lines of all collected pieces in order. */
-static void add_snippet(renderer *r, span at) {
+/* "  --> path:line:column" */
+static void add_arrow(renderer *r, const char *arrow, uint32_t offset) {
     uint32_t line, column;
-    source_position(r->src, at.begin, &line, &column);
+    source_position(r->src, offset, &line, &column);
     set_ink(r, INK_GUTTER);
-    text_format(r->out, " %*s--> ", r->gutter, "");
+    text_format(r->out, " %*s%s ", r->gutter, "", arrow);
     set_ink(r, INK_PLAIN);
-    add_clean(r->out, r->src->path);
+    add_clean(r->out, source_piece_at(r->src, offset)->path);
     text_format(r->out, ":%u:%u\n", line, column);
     add_gutter(r, "");
     text_add_char(r->out, '\n');
+}
+
+/* The lines of the collected pieces in [first, end), in their order. */
+static void add_lines(renderer *r, int first, int end) {
     uint32_t last = 0;
-    for (int i = 0; i < r->count;) {
-        int end = i;
+    for (int i = first, next; i < end; i = next) {
         uint32_t here = r->pieces[i].line;
-        while (end < r->count && r->pieces[end].line == here) end++;
-        if (i > 0 && here == last + 2) add_source_line(r, last + 1, 0, WIDEST_LINE);
-        if (i > 0 && here > last + 2) text_add(r->out, "...\n");
-        add_line(r, r->pieces + i, end - i);
+        for (next = i; next < end && r->pieces[next].line == here;) next++;
+        if (i > first && here == last + 2) add_source_line(r, last + 1, 0, WIDEST_LINE);
+        if (i > first && here > last + 2) text_add(r->out, "...\n");
+        add_line(r, r->pieces + i, next - i);
         last = here;
-        i = end;
+    }
+}
+
+static const source_piece *origin(const renderer *r, int i) {
+    return source_piece_at(r->src, r->pieces[i].at);
+}
+
+/* The collected pieces: first those where `at` is, then those of each other part of the source under an arrow of
+ * their own. */
+static void add_snippet(renderer *r, span at) {
+    const source_piece *own = source_piece_at(r->src, at.begin);
+    for (int other = 0; other <= 1; other++) {
+        for (int i = 0, end; i < r->count; i = end) {
+            const source_piece *from = origin(r, i);
+            for (end = i; end < r->count && origin(r, end) == from;) end++;
+            if ((from != own) != (other == 1)) continue;
+            if (other == 0) add_arrow(r, "-->", at.begin);
+            if (other == 1) add_arrow(r, ":::", r->pieces[i].at);
+            add_lines(r, i, end);
+        }
     }
 }
 
@@ -348,15 +358,15 @@ static int count_digits(uint32_t n) {
 static int gutter_width(const renderer *r, const diag *e) {
     uint32_t most = 0;
     const diag_label *const lists[2] = {e->labels, e->notes};
-    if (diag_has_place(r->d, e->at)) most = line_of(r->src, e->at.end);
+    if (diag_has_place(r->d, e->at)) most = source_line_number(r->src, source_line(r->src, e->at.end));
     for (int i = 0; i < 2; i++) {
         for (const diag_label *label = lists[i]; label != NULL; label = label->next) {
             if (!diag_has_place(r->d, label->at)) continue;
-            uint32_t line = line_of(r->src, label->at.end);
+            uint32_t line = source_line_number(r->src, source_line(r->src, label->at.end));
             if (line > most) most = line;
         }
     }
-    return count_digits(most + 1);
+    return count_digits(most);
 }
 
 static void render_one(renderer *r, const diag *e) {

@@ -25,165 +25,31 @@ void engine_close(engine *e) {
 
 /* ---- loading ---- */
 
-static bool source_phases(engine *e) {
-    program *p = &e->program;
-    if (!parse_program(p, &e->diags)) return false;
-    if (!check_program(p, &e->diags)) return false;
-    return own_program(p, &e->diags);
-}
 
 bool engine_load(engine *e, const char *path, const char *bytes, size_t length) {
-    if (!source_init(&e->src, &e->a, path, bytes, length)) return false;
+    const source_text whole = {.path = path, .text = bytes, .length = length, .first_line = 1};
+    return engine_load_pieces(e, &whole, 1);
+}
+
+bool engine_load_pieces(engine *e, const source_text *pieces, int count) {
+    program *p = &e->program;
+    bool ok = engine_parse(e, pieces, count) && check_program(p, &e->diags) && own_program(p, &e->diags);
+    return ok && e->diags.errors == 0 && e->c->err.code == ERROR_NONE;
+}
+
+bool engine_parse(engine *e, const source_text *pieces, int count) {
+    if (!source_init_pieces(&e->src, &e->a, pieces, count)) return false;
     names_init(&e->names, &e->a);
     diagnostics_init(&e->diags, &e->a, &e->src);
     e->program = (program){.a = &e->a, .names = &e->names, .src = &e->src, .dims = dims_new(&e->a)};
+    e->program.globals = e->options.globals;
+    e->program.global_count = e->options.global_count;
+    e->program.session = e->options.session;
     if (e->program.dims == NULL) return false;
-    bool ok = source_phases(e) && e->diags.errors == 0 && e->c->err.code == ERROR_NONE;
-    return ok;
+    return parse_program(&e->program, &e->diags);
 }
 
 bool engine_has_main(const engine *e) { return e->program.main.body->u.block.tail != NULL; }
-
-/* ---- results ---- */
-
-void results_release(context *c, results *r) {
-    for (int i = 0; i < r->count; i++) value_release(c, r->items[i].v);
-    give_back(c, r->items, (size_t)r->count * sizeof *r->items);
-    *r = (results){0};
-}
-
-static int leaf_count(const value *v) {
-    if (v->kind == VALUE_NUMBER || v->kind == VALUE_TENSOR) return 1;
-    int count = 0;
-    for (int i = 0; v->kind == VALUE_TUPLE && i < v->as.tuple->count; i++) {
-        count += leaf_count(&v->as.tuple->item[i]);
-    }
-    return count;
-}
-
-static int place_leaves(const value *v, result *at) {
-    if (v->kind == VALUE_NUMBER || v->kind == VALUE_TENSOR) {
-        at->v = value_retain(*v);
-        at->v.index = 0;
-        return 1;
-    }
-    int count = 0;
-    for (int i = 0; v->kind == VALUE_TUPLE && i < v->as.tuple->count; i++) {
-        count += place_leaves(&v->as.tuple->item[i], at + count);
-    }
-    return count;
-}
-
-/* The call `grad(f)` in `grad(f)(x)`, or what stands in its place. */
-static const expr *derivative_of(const expr *e) {
-    const expr *inner = e->kind == EXPR_CALL && e->u.call.builtin == NULL ? e->u.call.callee : NULL;
-    const builtin_use *use = inner != NULL && inner->kind == EXPR_CALL ? inner->u.call.builtin : NULL;
-    return use != NULL && use->wrt != NULL ? inner : NULL;
-}
-
-/* The handle, or the call of a derivative, whose flat tuple an expression is, seen through blocks and calls of named
- * functions. */
-static const expr *handle_behind(const expr *e) {
-    for (int hops = 0; e != NULL && hops < 64; hops++) {
-        if (e->kind == EXPR_HANDLE || derivative_of(e) != NULL) return e;
-        if (e->kind == EXPR_BLOCK) {
-            e = e->u.block.tail;
-        } else if (e->kind == EXPR_CALL && e->u.call.builtin == NULL &&
-                   e->u.call.callee->kind == EXPR_NAME && e->u.call.callee->u.name.symbol != NULL &&
-                   e->u.call.callee->u.name.symbol->fn != NULL) {
-            e = e->u.call.callee->u.name.symbol->fn->body;
-        } else {
-            return NULL;
-        }
-    }
-    return NULL;
-}
-
-static const fn_decl *declaration_of(const expr *f) {
-    if (f->kind == EXPR_NAME && f->u.name.symbol != NULL) return f->u.name.symbol->fn;
-    return f->kind == EXPR_FN ? f->u.fn : NULL;
-}
-
-static const char *parameter_name(const expr *call, const expr *arg) {
-    if (call->u.call.builtin != NULL) return NULL;
-    const fn_decl *decl = declaration_of(call->u.call.callee);
-    for (int i = 0; decl != NULL && i < decl->count; i++) {
-        if (call->u.call.ordered[i] == arg) return decl->params[i].name;
-    }
-    return NULL;
-}
-
-static void name_one(results *out, int at, const char *name) {
-    if (name != NULL && at < out->count) out->items[at].name = name;
-}
-
-/* "primal", then "grad x" for each differentiated parameter. */
-static void name_handle(engine *e, const expr *handle, results *out) {
-    if (out->count > 0) out->items[0].name = "primal";
-    if (handle->u.handle.forward) {
-        if (out->count > 1) out->items[1].name = "tangent";
-        return;
-    }
-    for (int i = 0; i < handle->u.handle.wrt_count && i + 1 < out->count; i++) {
-        const char *name = parameter_name(handle->u.handle.call, handle->u.handle.wrt[i]);
-        const char *shown = name != NULL ? arena_format(&e->a, "grad %s", name)
-                                         : arena_format(&e->a, "grad %d", i);
-        name_one(out, i + 1, shown);
-    }
-}
-
-/* "hessian x, w": by what the rows and the columns are for. */
-static void name_hessian(engine *e, const fn_decl *f, const bool *wrt, results *out) {
-    int at = 0;
-    for (int i = 0; i < f->count; i++) {
-        for (int k = 0; wrt[i] && k < f->count; k++) {
-            if (wrt[k]) name_one(out, at++, arena_format(&e->a, "hessian %s, %s", f->params[i].name, f->params[k].name));
-        }
-    }
-}
-
-/* vjp and jvp as handlers; "grad x", "jacobian x" by the parameters that the derivatives are for. */
-static void name_derivative(engine *e, const expr *derivative, results *out) {
-    const builtin_use *use = derivative->u.call.builtin;
-    const fn_decl *f = declaration_of(use->args[0]);
-    bool pairs = use->builtin == BUILTIN_vjp || use->builtin == BUILTIN_jvp;
-    int at = pairs ? 1 : 0;
-    if (pairs) name_one(out, 0, "primal");
-    if (use->builtin == BUILTIN_jvp) {
-        name_one(out, 1, "tangent");
-    } else if (f != NULL && use->builtin == BUILTIN_hessian) {
-        name_hessian(e, f, use->wrt, out);
-    } else if (f != NULL) {
-        const char *word = pairs ? "grad" : derivative->u.call.callee->u.name.name;
-        for (int i = 0; i < f->count; i++) {
-            if (use->wrt[i]) name_one(out, at++, arena_format(&e->a, "%s %s", word, f->params[i].name));
-        }
-    }
-}
-
-static bool results_of(engine *e, const value *v, const expr *from, results *out) {
-    int count = leaf_count(v);
-    out->count = 0;
-    out->items = take_zeroed(e->c, (size_t)count * sizeof *out->items);
-    if (out->items == NULL) return false;
-    out->count = count;
-    place_leaves(v, out->items);
-    for (int i = 0; i < count; i++) {
-        out->items[i].name = arena_format(&e->a, "%d", i);
-        if (out->items[i].name == NULL) {
-            results_release(e->c, out);
-            return false;
-        }
-    }
-    const expr *handle = handle_behind(from);
-    if (handle == NULL) return true;
-    if (handle->kind == EXPR_HANDLE) {
-        name_handle(e, handle, out);
-    } else {
-        name_derivative(e, derivative_of(handle), out);
-    }
-    return true;
-}
 
 /* ---- running ---- */
 
@@ -211,6 +77,9 @@ static bool prepare(engine *e, evaluator *ev, value **frame) {
     *frame = take(e->c, (size_t)count * sizeof **frame);
     if (*frame == NULL) return false;
     for (int i = 0; i < count; i++) (*frame)[i] = value_none();
+    for (int i = 0; i < e->program.global_count; i++) {
+        (*frame)[e->program.global_symbols[i]->slot] = value_retain(*e->program.globals[i].v);
+    }
     return true;
 }
 
@@ -228,7 +97,7 @@ bool engine_run(engine *e, results *out) {
     bool ok = e->options.seed == NULL || mark_outermost(e, e->code->main.body);
     ok = ok && eval(&ev, frame, e->code->main.body, &v);
     if (ok) {
-        ok = results_of(e, &v, e->program.main.body->u.block.tail, out);
+        ok = results_flatten(&e->a, &v, e->program.main.body->u.block.tail, out);
         value_release(e->c, v);
     }
     finish(e, frame);
@@ -325,7 +194,7 @@ static bool handle_in(engine *e, const fn_decl *fn, code *handle, const value *c
         ok = eval(&ev, frame, handle, &v);
     }
     if (ok) {
-        ok = results_of(e, &v, fn->body, out);
+        ok = results_flatten(&e->a, &v, fn->body, out);
         value_release(e->c, v);
     }
     if (frame != NULL) give_back(e->c, frame, (size_t)(base + more) * sizeof *frame);
@@ -372,13 +241,49 @@ bool engine_values(engine *e, const symbol *const *symbols, int count, results *
     if (!prepare(e, &ev, &frame)) return false;
     bool ok = eval_steps(&ev, frame, e->code->main.body);
     int leaves = 0;
-    for (int i = 0; ok && i < count; i++) leaves += leaf_count(&frame[symbols[i]->slot]);
+    for (int i = 0; ok && i < count; i++) leaves += results_leaves(&frame[symbols[i]->slot]);
     if (ok) {
         out->items = take_zeroed(e->c, (size_t)leaves * sizeof *out->items);
         ok = out->items != NULL;
     }
     for (int i = 0; ok && i < count; i++) {
-        out->count += place_leaves(&frame[symbols[i]->slot], out->items + out->count);
+        out->count += results_place(&frame[symbols[i]->slot], out->items + out->count);
+    }
+    finish(e, frame);
+    return ok;
+}
+
+/* A share of v for after the run, when no tape knows it any more. */
+static bool keep_value(context *c, const value *v, value *out) {
+    if (v->kind != VALUE_TUPLE) {
+        *out = value_retain(*v);
+        out->index = 0;
+        return true;
+    }
+    tuple *t = tuple_new(c, v->as.tuple->count);
+    if (t == NULL) return false;
+    *out = (value){.kind = VALUE_TUPLE, .as = {.tuple = t}};
+    for (int i = 0; i < t->count; i++) {
+        if (keep_value(c, &v->as.tuple->item[i], &t->item[i])) continue;
+        value_release(c, *out);
+        return false;
+    }
+    return true;
+}
+
+bool engine_keep(engine *e, const symbol *const *symbols, int count, value *bound, value *last) {
+    evaluator ev;
+    value *frame, v;
+    if (!prepare(e, &ev, &frame)) return false;
+    bool ran = eval(&ev, frame, e->code->main.body, &v);
+    bool ok = ran && keep_value(e->c, &v, last);
+    if (ran) value_release(e->c, v);
+    int kept = 0;
+    while (ok && kept < count && keep_value(e->c, &frame[symbols[kept]->slot], &bound[kept])) kept++;
+    if (ok && kept < count) {
+        values_release(e->c, bound, kept);
+        value_release(e->c, *last);
+        ok = false;
     }
     finish(e, frame);
     return ok;
@@ -394,7 +299,7 @@ bool engine_call(engine *e, const fn_decl *fn, const value *args, int count, res
     if (!prepare(e, &ev, &frame)) return false;
     bool ok = run_items(e, &ev, frame) && call_in(e, &ev, frame, fn, args, count, &v);
     if (ok) {
-        ok = results_of(e, &v, fn->body, out);
+        ok = results_flatten(&e->a, &v, fn->body, out);
         value_release(e->c, v);
     }
     finish(e, frame);

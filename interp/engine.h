@@ -8,19 +8,7 @@
 #define KINA_ENGINE_H
 
 #include "ad/schedule.h"
-#include "interp/ast.h"
-#include "runtime/value.h"
-
-/* One flattened result. */
-typedef struct result {
-    const char *name;           /* "primal", "grad x", "tangent"; "0", "1", ... where nothing better is known */
-    value v;                    /* a number or tensor, passive; owned by the results */
-} result;
-
-typedef struct results {
-    int count;
-    result *items;
-} results;
+#include "interp/results.h"
 
 typedef void (*engine_print)(void *self, const char *text, size_t length);
 
@@ -31,6 +19,9 @@ typedef struct engine_options {
     engine_print print;         /* where `print` writes; NULL: nowhere */
     void *print_self;
     policy checkpoint;          /* of loops that have no @checkpoint of their own; zero: keep everything */
+    const global *globals;      /* what is there before the program; borrowed until the engine closes */
+    int global_count;
+    bool session;               /* see program.session; engine_keep needs it */
     const value *seed;          /* cotangent for the outermost handle of the main expression; NULL: its own */
 } engine_options;
 
@@ -53,6 +44,12 @@ void engine_close(engine *e);
  * error is set (out of memory, interrupt). */
 bool engine_load(engine *e, const char *path, const char *bytes, size_t length) MUST_CHECK;
 
+/* The same for a program in pieces, a list of items each, of which the last may have a final expression too. */
+bool engine_load_pieces(engine *e, const source_text *pieces, int count) MUST_CHECK;
+
+/* The first phase alone: what the text is made of. */
+bool engine_parse(engine *e, const source_text *pieces, int count) MUST_CHECK;
+
 /* Makes e->code, once. */
 bool engine_lower(engine *e) MUST_CHECK;
 
@@ -74,9 +71,11 @@ bool engine_reverse(engine *e, const fn_decl *fn, const value *args, int count, 
 bool engine_forward(engine *e, const fn_decl *fn, const value *args, int count, const value *tangents,
                     results *out) MUST_CHECK;
 
+/* Runs the program. bound[i] is then what symbols[i] of the top level is bound to, *last the value of the final
+ * expression, () without one: whole values, which outlive the engine unless they hold functions; the caller's. */
+bool engine_keep(engine *e, const symbol *const *symbols, int count, value *bound, value *last) MUST_CHECK;
+
 /* Runs the top-level items and gives what they bind to these symbols of the top level, dims as I64. */
 bool engine_values(engine *e, const symbol *const *symbols, int count, results *out) MUST_CHECK;
-
-void results_release(context *c, results *r);
 
 #endif

@@ -58,8 +58,9 @@ bool eval_files_allowed(evaluator *ev, span where, const char *what) {
 }
 
 /* A relative path of `load` starts at the program's own folder. */
-static bool load_path(evaluator *ev, const char *path, text *out) {
-    const char *folder = ev->options->load_folder;
+static bool load_path(evaluator *ev, const code *n, text *out) {
+    const char *path = n->u.file.path;
+    const char *folder = n->u.file.folder != NULL ? n->u.file.folder : ev->options->load_folder;
     if (path[0] != '/' && folder != NULL && folder[0] != '\0') {
         text_add(out, folder);
         text_add_char(out, '/');
@@ -72,7 +73,7 @@ static bool eval_load(evaluator *ev, const code *n, value *out) {
     if (!eval_files_allowed(ev, n->where, "load")) return false;
     text path;
     text_init(&path, ev->c);
-    bool ok = load_path(ev, n->u.file.path, &path) &&
+    bool ok = load_path(ev, n, &path) &&
               npy_load(ev->c, text_data(&path), n->dtype, n->where, out);
     text_close(&path);
     if (!ok) return false;

@@ -145,6 +145,12 @@ static void lower_params(fn_scope *s) {
     for (int i = 0; i < f->params; i++) check_equalities(s, s->decl->params[i].type, &f->checks[i]);
 }
 
+/* They are in the frame before anything runs. */
+static void lower_globals(fn_scope *s) {
+    const program *p = s->l->p;
+    for (int i = 0; i < p->global_count; i++) local_define(s, p->global_symbols[i], NULL);
+}
+
 static void lower_body(lowering *l, code_function *f, const fn_decl *decl) {
     const capture_set *captures = captures_of(l->captures, decl);
     f->params = decl->count;
@@ -155,6 +161,7 @@ static void lower_body(lowering *l, code_function *f, const fn_decl *decl) {
     block_scope outside;
     block_enter(&s, &outside, 0);
     lower_params(&s);
+    if (decl == &l->p->main) lower_globals(&s);
     code *body = lower_block(&s, decl->body);
     if (decl->result != NULL) {
         body = lower_checked(&s, body, decl->body->type, decl->result,

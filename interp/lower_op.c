@@ -376,6 +376,7 @@ static code *lower_file(fn_scope *s, const expr *e, code_kind kind, code *stored
     if (kind == CODE_LOAD) {
         n->dtype = e->type->tensor.dtype;
         n->rank = e->type->tensor.rank;
+        n->u.file.folder = source_piece_at(s->l->p->src, e->at.begin)->folder;
     }
     return n;
 }

@@ -63,13 +63,17 @@ static bool captured_by_any(const capture_set *all, const symbol *sym) {
     return false;
 }
 
+/* Of a value of the program's own frame: something may read it when the text's last read is over. */
+static bool outlives_reads(const fn_scope *s, const symbol *sym) {
+    return (s->l->p->session && s->block->depth <= TOP_LEVEL) || captured_by_any(s->l->captures, sym);
+}
+
 void local_define(fn_scope *s, symbol *sym, binding *to) {
     local *life = lower_take(s->l, sizeof *life);
     if (life == NULL) return;
     sym->slot = slot_new(s);
     *life = (local){.symbol = sym, .home = s->block, .bound_by = to, .last_step = -1};
-    life->pinned = sym->kind == SYMBOL_DIM ||
-                   (s->decl == &s->l->p->main && captured_by_any(s->l->captures, sym));
+    life->pinned = sym->kind == SYMBOL_DIM || (s->decl == &s->l->p->main && outlives_reads(s, sym));
     life->next = s->block->locals;
     s->block->locals = life;
     sym->local = life;

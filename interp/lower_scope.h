@@ -5,6 +5,9 @@
 
 #include "interp/lower.h"
 
+/* The depth of the block of a function's parameters is 1, of the program's globals; that of its body follows. */
+enum { TOP_LEVEL = 2 };
+
 /* A block being lowered. Its locals' lives end with one of its steps. */
 typedef struct block_scope {
     struct block_scope *outer;

@@ -153,6 +153,7 @@ static bool end_let(parser *p, const token *open, item *it) {
         parse_advance(p);
         return true;
     }
+    if (p->now.kind == TOKEN_END && p->prog->session && open->kind != TOKEN_BRACE_OPEN) return true;
     bool at_end = p->now.kind == TOKEN_BRACE_CLOSE || p->now.kind == TOKEN_END;
     if (!at_end) return report_no_semicolon(p, open, "`;` or `in` after the `let`", it->value);
     if (!parse_may_report(p)) return false;

@@ -1,4 +1,4 @@
-/* The text of a program as lines and columns, and the table of its names. */
+/* The text of a program as pieces, lines and columns, and the table of its names. */
 #include "interp/source.h"
 
 #include <string.h>
@@ -23,18 +23,20 @@ static uint32_t count_lines(const char *text, uint32_t length) {
     return lines;
 }
 
-bool source_init(source *s, arena *a, const char *path, const char *text, size_t length) {
-    *s = (source){.path = path};
-    if (length >= (size_t)1 << 31) {
-        error_set(&a->c->err, ERROR_K0511, (span){0, 0}, "the program's text has %zu bytes",
-                  length);
-        error_help(&a->c->err, "a program has less than 2 GiB");
-        return false;
+/* All pieces together, a line end between each two; NULL when out of memory. */
+static char *join(arena *a, const source_text *pieces, int count, size_t length) {
+    char *all = arena_take(a, length + 1);
+    if (all == NULL) return NULL;
+    char *end = all;
+    for (int i = 0; i < count; i++) {
+        if (i > 0) *end++ = '\n';
+        if (pieces[i].length > 0) memcpy(end, pieces[i].text, pieces[i].length);
+        end += pieces[i].length;
     }
-    s->path = arena_text(a, path, strlen(path));
-    s->text = arena_text(a, text, length);
-    if (s->path == NULL || s->text == NULL) return false;
-    s->length = (uint32_t)length;
+    return all;
+}
+
+static bool find_lines(source *s, arena *a) {
     s->line_count = count_lines(s->text, s->length);
     s->line_start = ARENA_ARRAY(a, uint32_t, s->line_count);
     if (s->line_start == NULL) return false;
@@ -47,8 +49,60 @@ bool source_init(source *s, arena *a, const char *path, const char *text, size_t
     return true;
 }
 
-void source_position(const source *s, uint32_t offset, uint32_t *line, uint32_t *column) {
-    if (offset > s->length) offset = s->length;
+static bool place_pieces(source *s, arena *a, const source_text *pieces, int count) {
+    s->pieces = ARENA_ARRAY(a, source_piece, count);
+    if (s->pieces == NULL) return false;
+    s->piece_count = count;
+    size_t begin = 0;
+    for (int i = 0; i < count; i++) {
+        const source_text *given = &pieces[i];
+        source_piece *p = &s->pieces[i];
+        *p = (source_piece){.begin = (uint32_t)begin, .first_line = given->first_line};
+        p->line = source_line(s, p->begin);
+        p->path = arena_text(a, given->path, strlen(given->path));
+        if (given->folder != NULL) p->folder = arena_text(a, given->folder, strlen(given->folder));
+        if (p->path == NULL || (given->folder != NULL && p->folder == NULL)) return false;
+        begin += given->length + 1;
+    }
+    return true;
+}
+
+bool source_init_pieces(source *s, arena *a, const source_text *pieces, int count) {
+    size_t length = (size_t)count - 1;
+    *s = (source){.length = 0};
+    for (int i = 0; i < count; i++) length += pieces[i].length;
+    if (length >= (size_t)1 << 31) {
+        error_set(&a->c->err, ERROR_K0511, (span){0, 0}, "the program's text has %zu bytes",
+                  length);
+        error_help(&a->c->err, "a program has less than 2 GiB");
+        return false;
+    }
+    s->text = join(a, pieces, count, length);
+    s->length = s->text != NULL ? (uint32_t)length : 0;
+    return s->text != NULL && find_lines(s, a) && place_pieces(s, a, pieces, count);
+}
+
+bool source_init(source *s, arena *a, const char *path, const char *text, size_t length) {
+    const source_text whole = {.path = path, .text = text, .length = length, .first_line = 1};
+    return source_init_pieces(s, a, &whole, 1);
+}
+
+/* ---- places ---- */
+
+const source_piece *source_piece_at(const source *s, uint32_t offset) {
+    int low = 0, high = s->piece_count;
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        if (s->pieces[middle].begin <= offset) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return &s->pieces[low];
+}
+
+uint32_t source_line(const source *s, uint32_t offset) {
     uint32_t low = 0, high = s->line_count;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
@@ -58,9 +112,20 @@ void source_position(const source *s, uint32_t offset, uint32_t *line, uint32_t 
             high = middle;
         }
     }
-    *line = low + 1;
+    return low;
+}
+
+uint32_t source_line_number(const source *s, uint32_t line) {
+    const source_piece *p = source_piece_at(s, s->line_start[line]);
+    return line - p->line + p->first_line;
+}
+
+void source_position(const source *s, uint32_t offset, uint32_t *line, uint32_t *column) {
+    if (offset > s->length) offset = s->length;
+    uint32_t at = source_line(s, offset);
+    *line = source_line_number(s, at);
     *column = 1;
-    uint32_t begin = s->line_start[low];
+    uint32_t begin = s->line_start[at];
     bool mark = begin == 0 && s->length >= 3 && memcmp(s->text, "\xEF\xBB\xBF", 3) == 0;
     if (mark) begin = 3; /* a byte order mark is no character of the line */
     for (uint32_t i = begin; i < offset;) {

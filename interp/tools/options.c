@@ -307,6 +307,15 @@ static bool check_oracle(const options *o, error *e) {
     return true;
 }
 
+/* Where nobody names a program and somebody sits there, a prompt is what is wanted. */
+static bool wants_prompt(const options *o) {
+    if (o->verb != VERB_run || o->program != NULL || !isatty(STDIN_FILENO)) return false;
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (options_given(o, (option_id)i) && (option_table[i].verbs >> VERB_repl & 1) == 0) return false;
+    }
+    return true;
+}
+
 /* What the options say together. */
 static bool check_together(const options *o, error *e) {
     for (int i = 0; i < OPTION_COUNT; i++) {
@@ -362,6 +371,7 @@ bool options_parse(options *o, int argc, char **argv, error *e) {
     }
     if (options_given(o, OPTION_help) || options_given(o, OPTION_version)) return true;
     if (o->verb == VERB_run && options_given(o, OPTION_generate)) return true;
+    if (wants_prompt(o)) o->verb = VERB_repl;
     return check_together(o, e);
 }
 
@@ -374,6 +384,9 @@ static const char *const examples[VERB_COUNT] = {
                  "                                           call one function of it\n"
                  "  kina-interp prog.kina --format json      results for programs\n"
                  "  kina-interp check prog.kina              errors only\n",
+    [VERB_repl] = "  kina-interp                              the same on a terminal\n"
+                  "  kina-interp repl prog.kina               with all that a program defines\n"
+                  "  kina-interp repl --echo <inputs.txt      a transcript\n",
     [VERB_fmt] = "  kina-interp fmt prog.kina                in place\n"
                  "  kina-interp fmt --check *.kina           exit code 5 when one would change\n"
                  "  cat prog.kina | kina-interp fmt -        to standard output\n",
@@ -415,6 +428,7 @@ static const manual_option manual_options[OPTION_COUNT] = {
 
 static const char *operands_of(verb v) {
     if (v == VERB_fmt) return "FILE...";
+    if (v == VERB_repl) return "[PROGRAM]";
     return v == VERB_explain ? "[CODE]" : "PROGRAM";
 }
 

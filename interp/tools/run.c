@@ -18,6 +18,7 @@
 #include "interp/tools/output.h"
 #include "interp/tools/session.h"
 #include "interp/tools/tape.h"
+#include "interp/tools/repl/repl.h"
 #include "interp/tools/version.h"
 #include "kernels/kernel.h"
 #include "runtime/context.h"
@@ -32,7 +33,7 @@ typedef struct job {
     output out;
     diag_style style;
     bool differs;        /* a comparison was made, and failed */
-    exit_code formatted; /* of fmt, which reports by itself */
+    exit_code reported;  /* of fmt and repl, which report by themselves */
 } job;
 
 static const span nowhere = {0, 0};
@@ -177,12 +178,25 @@ static bool explain(job *j) {
     return ok;
 }
 
+static bool run_prompt(job *j) {
+    const session *s = &j->s;
+    engine_options with = {.no_files = options_given(j->o, OPTION_no_files), .print_full = j->out.full};
+    with.print = output_print;
+    with.print_self = &j->out;
+    if (!read_policy(j, &with.checkpoint)) return false;
+    if (j->o->program != NULL && !session_read(&j->s, j->o->program)) return false;
+    source_text first = {.path = s->path, .folder = s->folder, .text = s->text, .length = s->length, .first_line = 1};
+    j->reported = repl_run(j->o, j->c, &j->out, with, j->o->program != NULL ? &first : NULL);
+    return true;
+}
+
 static bool do_job(job *j) {
     if (j->o->verb == VERB_fmt) {
-        j->formatted = format_files(j->o, &j->out, j->style);
+        j->reported = format_files(j->o, &j->out, j->style);
         return true;
     }
     if (j->o->verb == VERB_explain) return explain(j);
+    if (j->o->verb == VERB_repl) return run_prompt(j);
     if (options_given(j->o, OPTION_manifest)) return oracle_manifest(j->o, &j->out, &j->differs);
     if (!options_given(j->o, OPTION_eval) && !session_read(&j->s, j->o->program)) return false;
     if (!read_seed(j)) return false;
@@ -197,6 +211,7 @@ static bool do_job(job *j) {
     case VERB_mlir: return compile_to_mlir(&j->s.e, j->o, &j->out);
     case VERB_build: return compile_to_library(&j->s.e, j->o);
     case VERB_check:
+    case VERB_repl:
     case VERB_explain:
     case VERB_fmt:
     case VERB_COUNT: break;
@@ -265,7 +280,7 @@ exit_code run_options(const options *o, context *c, volatile sig_atomic_t *inter
         ok = do_job(&j);
     }
     exit_code code = conclude(&j, ok);
-    if (code == EXIT_DONE) code = j.formatted;
+    if (code == EXIT_DONE) code = j.reported;
     close_job(&j);
     return check_leaks(c, code);
 }

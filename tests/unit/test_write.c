@@ -407,8 +407,8 @@ END_TEST
 
 /* x -> x * sin(x) with its gradient, as the source has it. */
 static void answering(write_fixture *f) {
-    static const char source_text[] = "fn f(x: F32) -> F32 {\n  let h = sin(x);\n  h *\n    x\n}\n";
-    ck_assert(source_init(&f->src, &f->a, "prog.kina", source_text, strlen(source_text)));
+    static const char source_words[] = "fn f(x: F32) -> F32 {\n  let h = sin(x);\n  h *\n    x\n}\n";
+    ck_assert(source_init(&f->src, &f->a, "prog.kina", source_words, strlen(source_words)));
     span sine = {32, 38}, product = {42, 51};
     region *top = f->g.top;
     var x = write_param(f, "x", DT_F32, 0);

@@ -1,0 +1,166 @@
+/* The loop of the prompt: reads an input, is it a command or text, evaluates, shows. */
+#include "interp/tools/repl/repl.h"
+
+#include <string.h>
+
+#include "interp/input.h"
+#include "interp/nan_check.h"
+#include "runtime/context.h"
+
+/* ---- showing ---- */
+
+void repl_print(repl *r, text *t) {
+    if (!t->failed) output_text(r->out, t);
+    text_clear(t);
+}
+
+void repl_report(repl *r, const engine *e) {
+    fflush(stdout);
+    bool loaded = e != NULL && e->src.text != NULL;
+    bool known = r->c->err.code != ERROR_NONE;
+    if (loaded && !known) known = !report_diagnostics(r->c, &e->diags, r->style);
+    if (known) (void)report_error(r->c, loaded ? &e->src : NULL, r->style);
+}
+
+/* ---- one input ---- */
+
+void repl_begin(repl *r) {
+    context *c = r->c;
+    c->stats = (context_stats){.loops = c->stats.loops, .loop_count = c->stats.loop_count, .loop_room = c->stats.loop_room};
+    c->mem.peak = c->mem.live;
+    int64_t now = r->time_limit > 0 ? monotonic_nanoseconds() : 0;
+    c->deadline = r->time_limit == 0 ? 0 : r->time_limit > INT64_MAX - now ? INT64_MAX : now + r->time_limit;
+}
+
+/* A long evaluation says how far it is where somebody watches. */
+static bool enter_and_report(repl *r, engine *e, workspace_outcome *out) {
+    bool plain = options_is(r->o, OPTION_progress, "plain");
+    if (options_is(r->o, OPTION_progress, "never") || !(plain || report_terminal()))
+        return workspace_enter(&r->w, e, out);
+    progress_line line;
+    progress_open(&line, r->c, !plain);
+    r->out->progress = &line;
+    bool ok = workspace_enter(&r->w, e, out);
+    r->out->progress = NULL;
+    progress_close(&line, r->c);
+    return ok;
+}
+
+static bool enter_loaded(repl *r, engine *e) {
+    workspace_outcome out;
+    watch looking;
+    text t;
+    if (r->nan_check) nan_check_open(&looking, r->c);
+    bool ok = enter_and_report(r, e, &out);
+    if (r->nan_check) nan_check_close(&looking, r->c);
+    if (!ok) return false;
+    text_init(&t, r->c);
+    show_outcome(r, &out, &t);
+    ok = !t.failed;
+    repl_print(r, &t);
+    text_close(&t);
+    workspace_outcome_release(r->c, &out);
+    return ok;
+}
+
+bool repl_enter(repl *r, const source_text *given) {
+    engine e;
+    repl_begin(r);
+    bool ok = workspace_load(&r->w, given, &e);
+    if (ok) repl_report(r, &e); /* warnings */
+    if (!ok || !enter_loaded(r, &e)) {
+        repl_report(r, &e);
+        ok = false;
+    }
+    engine_close(&e);
+    return ok;
+}
+
+source_text repl_typed(const repl *r, const char *words, size_t length) {
+    return (source_text){.path = "<repl>", .text = words, .length = length, .first_line = r->line};
+}
+
+bool repl_load(repl *r, const char *words, engine *e) {
+    source_text typed = repl_typed(r, words, strlen(words));
+    repl_begin(r);
+    bool ok = workspace_load(&r->w, &typed, e);
+    repl_report(r, e);
+    return ok;
+}
+
+/* ---- the loop ---- */
+
+static void answer(repl *r, input *in) {
+    while (in->text.length > 0 && strchr(" \t\n", in->text.data[in->text.length - 1]) != NULL)
+        in->text.data[--in->text.length] = '\0';
+    const char *words = text_data(&in->text);
+    if (in->text.length == 0) return;
+    if (r->in->remember != NULL) r->in->remember(r->in, words, in->text.length);
+    if (words[strspn(words, " \t\n")] == ':') {
+        command_do(r, words + strspn(words, " \t\n"));
+    } else {
+        source_text typed = repl_typed(r, words, in->text.length);
+        typed.first_line = r->line + 1 - (uint32_t)in->lines;
+        (void)repl_enter(r, &typed);
+    }
+}
+
+/* Reads lines until the input is whole. */
+static reader_result read_input(repl *r, input *in) {
+    const char *line;
+    size_t length;
+    input_clear(in);
+    reader_result found = r->in->line(r->in, REPL_PROMPT, &line, &length);
+    while (found == READER_LINE) {
+        r->line++;
+        bool whole = input_add(in, line, length);
+        bool command = in->lines == 1 && line[strspn(line, " \t")] == ':';
+        if (whole || command) break;
+        found = r->in->line(r->in, REPL_MORE, &line, &length);
+    }
+    /* At its end a pipe may break off: what is there then is all. */
+    return found == READER_END && in->lines > 0 ? READER_LINE : found;
+}
+
+static exit_code run_loop(repl *r) {
+    context *c = r->c;
+    input in;
+    input_init(&in, c);
+    exit_code code = EXIT_DONE;
+    while (!r->leaving && r->out->failure == 0) {
+        reader_result found = read_input(r, &in);
+        if (found == READER_CANCEL && !r->in->terminal) code = EXIT_INTERRUPTED;
+        if (found == READER_FAILED) code = report_error(c, NULL, r->style);
+        if (found == READER_CANCEL && r->in->terminal) {
+            *r->out->stop = 0;
+            continue;
+        }
+        if (found != READER_LINE) break;
+        if (c->err.code == ERROR_NONE) {
+            answer(r, &in);
+        } else {
+            repl_report(r, NULL);
+        }
+        if (r->out->failure == 0) *r->out->stop = 0;
+    }
+    input_close(&in);
+    return code;
+}
+
+exit_code repl_run(const options *o, context *c, output *out, engine_options with, const source_text *p) {
+    repl r = {.o = o, .c = c, .out = out, .style = report_style(o)};
+    r.time_limit = o->value[OPTION_time_limit].number;
+    r.nan_check = options_given(o, OPTION_nan_check);
+    workspace_init(&r.w, c, with);
+    exit_code code = EXIT_DONE;
+    r.in = reader_plain(c, options_given(o, OPTION_echo));
+    if (r.in == NULL) {
+        code = report_error(c, NULL, r.style);
+    } else {
+        if (p != NULL) (void)repl_enter(&r, p);
+        code = run_loop(&r);
+        r.in->close(r.in);
+    }
+    workspace_close(&r.w);
+    return code;
+}

@@ -1,0 +1,56 @@
+/* What an input has given, as text: definitions with their types, results under their names. */
+#include <string.h>
+
+#include "interp/tools/repl/repl.h"
+#include "runtime/print.h"
+
+/* "x: F32 = 2.5" for a number; a header line and the elements for a tensor. */
+static void add_value(const repl *r, text *t, const char *name, const char *shown, const value *v) {
+    const char *on = r->style.color ? "\033[1m" : "", *off = r->style.color ? "\033[0m" : "";
+    text_format(t, "%s%s%s: %s", on, name, off, shown);
+    if (v == NULL || v->kind == VALUE_NONE) return;
+    text_add(t, v->kind == VALUE_TENSOR ? "\n" : " = ");
+    value_print(t, v, r->out->full);
+}
+
+static void add_definition(const repl *r, text *t, const workspace_news *n) {
+    const workspace_entry *e = n->entry;
+    add_value(r, t, e->name, e->type, e->v.kind == VALUE_NUMBER ? &e->v : NULL);
+    text_add_char(t, '\n');
+}
+
+static void add_result(const repl *r, text *t, const char *name, const value *v) {
+    text shown;
+    text_init(&shown, t->c);
+    value_print_type(&shown, v);
+    add_value(r, t, name, text_data(&shown), v);
+    text_add_char(t, '\n');
+    t->failed |= shown.failed;
+    text_close(&shown);
+}
+
+/* Where nothing better is known, a result's name is how it is reached from `it`. */
+static int add_parts(const repl *r, text *t, const char *name, const value *v, const results *named, int at) {
+    if (v->kind == VALUE_NUMBER || v->kind == VALUE_TENSOR) {
+        const char *own = named->items[at].name;
+        bool known = own[0] < '0' || own[0] > '9';
+        add_result(r, t, known ? own : name, v);
+        return at + 1;
+    }
+    for (int i = 0; v->kind == VALUE_TUPLE && i < v->as.tuple->count; i++) {
+        text part;
+        text_init(&part, t->c);
+        text_format(&part, "%s.%d", name, i);
+        at = add_parts(r, t, text_data(&part), &v->as.tuple->item[i], named, at);
+        t->failed |= part.failed;
+        text_close(&part);
+    }
+    return at;
+}
+
+void show_outcome(const repl *r, const workspace_outcome *o, text *t) {
+    for (int i = 0; i < o->news_count; i++) {
+        if (o->news[i].entry != NULL) add_definition(r, t, &o->news[i]);
+    }
+    (void)add_parts(r, t, "it", &o->last, &o->results, 0);
+}
