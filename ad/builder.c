@@ -6,6 +6,8 @@
  * sizes. */
 #include "ad/builder.h"
 
+#include <string.h>
+
 #include "ad/rules.h"
 
 bool b_alive(builder *b, int n, const term *in) {
@@ -16,11 +18,9 @@ bool b_alive(builder *b, int n, const term *in) {
 }
 
 /* A copy to change, which does not live as long as what it was copied from. */
-static op_attrs own_attrs(const op_attrs *attrs) {
-    op_attrs own = {0};
-    if (attrs != NULL) own = *attrs;
-    own.stays = false;
-    return own;
+static void copy_attrs(op_attrs *own, const op_attrs *attrs) {
+    *own = attrs != NULL ? *attrs : (op_attrs){0};
+    own->stays = false;
 }
 
 /* The ops for which a strong zero is an attribute. */
@@ -38,8 +38,12 @@ static bool adds_products(op_id op) {
 
 term b_perform(builder *b, op_id op, const op_attrs *attrs, int n, const term *in) {
     if (!b_alive(b, n, in)) return TERM_NONE;
-    op_attrs full = own_attrs(attrs);
-    for (int k = 0; k < n && k < (int)COUNT_OF(full.ones); k++) full.ones[k] = b->ones(b, in[k]);
+    uint8_t ones[COUNT_OF(attrs->ones)] = {0}, some = 0;
+    for (int k = 0; k < n && k < (int)COUNT_OF(ones); k++) some |= ones[k] = b->ones(b, in[k]);
+    if (attrs == NULL && some == 0 && rule_table[op].partial != NULL) return b->op(b, op, NULL, n, in);
+    op_attrs full;
+    copy_attrs(&full, attrs);
+    memcpy(full.ones, ones, sizeof ones);
     full.strong_zero = b->strong_zero && adds_products(op);
     return b->op(b, op, &full, n, in);
 }
@@ -51,7 +55,8 @@ void b_contribute(builder *b, int k, term t) {
 void b_contribute_into(builder *b, const rule_site *s, int k, op_id op, const op_attrs *attrs,
                        int n, const term *rest) {
     if (!b_alive(b, n, rest)) return;
-    op_attrs full = own_attrs(attrs);
+    op_attrs full;
+    copy_attrs(&full, attrs);
     full.ones[0] = k < (int)COUNT_OF(full.ones) ? s->attrs->ones[k] : 0;
     for (int i = 0; i < n && i + 1 < (int)COUNT_OF(full.ones); i++)
         full.ones[i + 1] = b->ones(b, rest[i]);
@@ -156,7 +161,7 @@ term b_broadcast(builder *b, term x, const op_type *to, uint8_t ones) {
 }
 
 term b_unbroadcast(builder *b, const rule_site *s, int k, term t) {
-    int rank = s->in_type[k].rank, out_rank = s->out_type.rank;
+    int rank = s->in_type[k].rank, out_rank = s->out_type->rank;
     uint8_t axes = stretched_axes(rank, s->attrs->ones[k], out_rank, s->out_ones);
     return b_sum_to(b, t, axes, missing_axes(rank, out_rank));
 }

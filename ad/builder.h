@@ -53,7 +53,7 @@ typedef struct rule_site {
     const op_attrs *attrs;
     int n;
     const op_type *in_type;     /* of every operand that receives a contribution or has a tangent */
-    op_type out_type;
+    const op_type *out_type;
     uint8_t out_ones;
     const term *in;             /* operands; valid where the op's `needs` says (vjp), all of them (jvp) */
     term out;                   /* the result; valid where needed (vjp), always (jvp) */

@@ -126,11 +126,12 @@ static bool push_forward(context *c, pushed *u, value *out) {
     u->p.at = u->s->h.outer;
     u->p.where = u->call->where;
     read_operands(u);
+    op_type out_type = value_type(u->out);
     rule_site site = {
         .attrs = u->call->attrs,
         .n = u->call->n,
         .in_type = u->in_type,
-        .out_type = value_type(u->out),
+        .out_type = &out_type,
         .in = u->in,
         .tangent = u->tangent,
         .sizes = u->sizes,
@@ -138,7 +139,7 @@ static bool push_forward(context *c, pushed *u, value *out) {
     if (site.n <= 3) {
         static const uint8_t no_ones[3];
         const uint8_t *ones = site.attrs != NULL ? site.attrs->ones : no_ones;
-        site.out_ones = rules_result_ones(u->call->op, site.attrs, site.n, u->in_type, ones, &site.out_type);
+        site.out_ones = rules_result_ones(u->call->op, site.attrs, site.n, u->in_type, ones, &out_type);
     }
     site.out = performer_add(&u->p, u->out, site.out_ones);
     term t = rules_jvp(&u->p.b, u->call->op, &site);

@@ -3,12 +3,6 @@
 
 #include <string.h>
 
-op_type value_type(const value *v) {
-    op_type type = {.dtype = v->dtype, .rank = (uint8_t)value_rank(v)};
-    if (v->kind == VALUE_TENSOR) memcpy(type.dims, v->as.t->dims, sizeof type.dims);
-    return type;
-}
-
 static term fail(performer *p) {
     p->b.failed = true;
     return TERM_NONE;
@@ -59,12 +53,21 @@ static uint8_t term_ones(builder *b, term t) {
     return t < 0 ? 0 : ((performer *)b)->term[t].ones;
 }
 
+/* The literal-one axes of what an op on terms made. */
+static uint8_t ones_of(performer *p, op_id op, const op_attrs *attrs, int n, const term *in, const value *out) {
+    op_type type[3], result = value_type(out);
+    uint8_t ones[3];
+    for (int k = 0; k < n; k++) {
+        type[k] = *term_type(&p->b, in[k]);
+        ones[k] = p->term[in[k]].ones;
+    }
+    return rules_result_ones(op, attrs, n, type, ones, &result);
+}
+
 static term perform_op(builder *b, op_id op, const op_attrs *attrs, int n, const term *in) {
     performer *p = (performer *)b;
     if (b->failed) return TERM_NONE;
     value operand[3];
-    op_type type[3];
-    uint8_t ones[3];
     if (n > (int)COUNT_OF(operand)) {
         error_set(&b->c->err, ERROR_K0901, p->where, "a rule performs an op on too many terms");
         return fail(p);
@@ -76,15 +79,11 @@ static term perform_op(builder *b, op_id op, const op_attrs *attrs, int n, const
             return fail(p);
         }
         operand[k] = p->term[in[k]].v;
-        type[k] = *term_type(b, in[k]);
-        ones[k] = p->term[in[k]].ones;
     }
     op_call call = {.op = op, .n = (uint8_t)n, .attrs = attrs, .in = operand, .where = p->where};
     value out;
     if (!door_perform_at(b->c, p->at, &call, &out)) return fail(p);
-    op_type result = value_type(&out);
-    uint8_t result_ones = rules_result_ones(op, attrs, n, type, ones, &result);
-    return place(p, out, true, result_ones);
+    return place(p, out, true, out.kind == VALUE_NUMBER ? 0 : ones_of(p, op, attrs, n, in, &out));
 }
 
 static term perform_number(builder *b, dtype t, double x) {

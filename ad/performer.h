@@ -2,8 +2,11 @@
 #ifndef KINA_PERFORMER_H
 #define KINA_PERFORMER_H
 
+#include <string.h>
+
 #include "ad/builder.h"
 #include "runtime/door.h"
+#include "runtime/tensor.h"
 #include "runtime/value.h"
 
 enum { PERFORMER_FEW = 32 };    /* terms kept without asking for memory; more than most rules make */
@@ -39,7 +42,14 @@ void performer_clear(performer *p);
 const value *performer_value(const performer *p, term t);
 
 /* What a rule may know of an op's result and operands without their elements. */
-op_type value_type(const value *v);
+static inline op_type value_type(const value *v) {
+    op_type type = {.dtype = v->dtype};
+    if (v->kind == VALUE_TENSOR) {
+        type.rank = v->as.t->rank;
+        memcpy(type.dims, v->as.t->dims, sizeof type.dims);
+    }
+    return type;
+}
 
 /* Performs identity or carry on v, a number or tensor, so that every handler on the stack sees a fresh value. */
 bool performer_refresh(context *c, op_id op, span where, value *v) MUST_CHECK;

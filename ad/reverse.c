@@ -16,16 +16,19 @@ static bool note_scalar(context *c, reverse_scope *s, const op_call *call, uint8
     p.at = s->h.outer;
     p.where = call->where;
     term in[3];
-    op_type in_type[3];
+    op_type in_type[3], out_type;
     for (int k = 0; k < call->n; k++) {
         in[k] = performer_add(&p, &call->in[k], 0);
-        in_type[k] = (op_type){.dtype = call->in[k].dtype};
+        in_type[k].dtype = call->in[k].dtype;
+        in_type[k].rank = 0;
     }
+    out_type.dtype = out->dtype;
+    out_type.rank = 0;
     rule_site site = {
         .attrs = call->attrs,
         .n = call->n,
         .in_type = in_type,
-        .out_type = {.dtype = out->dtype},
+        .out_type = &out_type,
         .in = in,
         .out = performer_add(&p, out, 0),
     };

@@ -89,7 +89,7 @@ term rules_jvp(builder *b, op_id op, const rule_site *s) {
         t = rules->jvp(b, &site);
     b->strong_zero = strong;
     if (t == TERM_NONE || b->failed) return TERM_NONE;
-    return b_broadcast(b, t, &s->out_type, s->out_ones);
+    return b_broadcast(b, t, s->out_type, s->out_ones);
 }
 
 /* Absent tangents are zeros, as the op needs all its operands. */
@@ -97,7 +97,7 @@ term jvp_linear(builder *b, const rule_site *s, op_id op) {
     term in[ARITY_MANY];
     bool some = false;
     for (int k = 0; k < s->n; k++) some = some || s->tangent[k] != TERM_NONE;
-    if (!some || !dtype_floating((dtype)s->out_type.dtype)) return TERM_NONE;
+    if (!some || !dtype_floating((dtype)s->out_type->dtype)) return TERM_NONE;
     for (int k = 0; k < s->n; k++)
         in[k] = s->tangent[k] != TERM_NONE ? s->tangent[k] : b_zeros_like(b, s->in[k]);
     return b_alive(b, s->n, in) ? b->op(b, op, s->attrs, s->n, in) : TERM_NONE;

@@ -23,7 +23,7 @@ static term gradient(builder *b, const rule_site *s, op_id op, int k, term first
 
 /* The convolution that a gradient is one of. */
 static op_id conv_of(const rule_site *s) {
-    return s->out_type.rank == 3 ? OP_conv1d : OP_conv2d;
+    return s->out_type->rank == 3 ? OP_conv1d : OP_conv2d;
 }
 
 /* An op that is linear in each of two operands. */
@@ -112,7 +112,7 @@ term jvp_max_pool2d(builder *b, const rule_site *s) {
     if (s->tangent[0] == TERM_NONE) return TERM_NONE;
     term in[2] = {flat(b, s->tangent[0]), places(b, s)};
     term t = b_perform(b, OP_take_along_axis, &along_planes, 2, in);
-    return shaped(b, t, &s->out_type, s->out_ones);
+    return shaped(b, t, s->out_type, s->out_ones);
 }
 
 void vjp_avg_pool2d(builder *b, const rule_site *s) {

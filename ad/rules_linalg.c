@@ -52,7 +52,7 @@ term jvp_inv(builder *b, const rule_site *s) {
 /* Whether the right-hand side is a vector: only then the result has fewer axes than the matrices.
  */
 static bool right_vector(builder *b, const rule_site *s) {
-    return s->out_type.rank < rank_of(b, s->in[0]);
+    return s->out_type->rank < rank_of(b, s->in[0]);
 }
 
 /* Which triangle of the matrices counts; of those of solve both do. */
@@ -77,7 +77,7 @@ static void vjp_solution(builder *b, const rule_site *s, op_id op) {
     }
     if (!s->wants[1]) return;
     if (vectors) {
-        unsigned batch = (1u << (s->out_type.rank - 1)) - 1;
+        unsigned batch = (1u << (s->out_type->rank - 1)) - 1;
         g = b_sum(b, vector(b, g), (uint8_t)batch, false);
     }
     b_contribute(b, 1, batch_back(b, s, 1, g));

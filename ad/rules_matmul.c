@@ -27,7 +27,7 @@ static term row(builder *b, term x) {
 /* Operand k and its partner are matrices: x @ y, summed over the batch axes along which k was
  * stretched. */
 static void contribute_batched(builder *b, const rule_site *s, int k, term x, term y) {
-    int rank = s->in_type[k].rank, out_rank = s->out_type.rank;
+    int rank = s->in_type[k].rank, out_rank = s->out_type->rank;
     unsigned batch = (1u << (rank - 2)) - 1;
     uint8_t ones = (uint8_t)(s->attrs->ones[k] & batch);
     uint8_t stretched = stretched_axes(rank, ones, out_rank, s->out_ones);

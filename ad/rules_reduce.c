@@ -17,7 +17,7 @@ void vjp_sum(builder *b, const rule_site *s) {
 
 void vjp_mean(builder *b, const rule_site *s) {
     if (!s->wants[0]) return;
-    term n = b->count(b, &s->in_type[0], s->attrs->axes, (dtype)s->out_type.dtype);
+    term n = b->count(b, &s->in_type[0], s->attrs->axes, (dtype)s->out_type->dtype);
     b_contribute(b, 0, spread(b, s, b_keep_axes(b, s, b_div(b, s->d, n))));
 }
 

@@ -27,7 +27,7 @@ void vjp_reshape(builder *b, const rule_site *s) {
 void vjp_permute(builder *b, const rule_site *s) {
     if (!s->wants[0]) return;
     uint8_t inverse[MAX_RANK] = {0};
-    for (int i = 0; i < s->out_type.rank; i++) inverse[s->attrs->perm[i]] = (uint8_t)i;
+    for (int i = 0; i < s->out_type->rank; i++) inverse[s->attrs->perm[i]] = (uint8_t)i;
     b_contribute(b, 0, b_permute(b, s->d, inverse));
 }
 
@@ -48,8 +48,8 @@ void vjp_squeeze(builder *b, const rule_site *s) {
 void vjp_concat(builder *b, const rule_site *s) {
     op_attrs attrs = {0};
     int axis = s->attrs->axis;
-    for (int i = 0; i < s->out_type.rank; i++) {
-        attrs.dims[i] = s->out_type.dims[i];
+    for (int i = 0; i < s->out_type->rank; i++) {
+        attrs.dims[i] = s->out_type->dims[i];
         attrs.step[i] = 1;
     }
     for (int k = 0; k < s->n && !b->failed; k++) {
@@ -72,7 +72,7 @@ void vjp_slice_add(builder *b, const rule_site *s) {
 
 /* The one number that fills receives the sum of all entries. */
 static term total(builder *b, const rule_site *s) {
-    return b_sum(b, s->d, (uint8_t)((1u << s->out_type.rank) - 1), false);
+    return b_sum(b, s->d, (uint8_t)((1u << s->out_type->rank) - 1), false);
 }
 
 void vjp_full(builder *b, const rule_site *s) {

@@ -147,12 +147,13 @@ static term read_saved(sweep *s, const record *r, term in[3], operands *o) {
 static bool sweep_op(sweep *s, const record *r, const value *d) {
     operands o;
     if (!operands_read(s, r, &o)) return false;
+    op_type out_type = *tape_shape(s->t, r); /* a rule under another handler may move the shapes */
     term in[3];
     rule_site site = {
         .attrs = r->u.op.attrs,
         .n = r->n,
         .in_type = o.type,
-        .out_type = *tape_shape(s->t, r),
+        .out_type = &out_type,
         .out_ones = r->ones,
         .in = in,
         .wants = o.wants,

@@ -158,8 +158,7 @@ static record *push_record(tape *t, uint8_t op, uint8_t handlers, span where, co
     if (result != NULL && !shape_intern(t, result, &shape)) return NULL;
     record *r = push(t, &t->records);
     if (r == NULL) return NULL;
-    *r = (record){.op = op, .handlers = handlers, .where = where};
-    r->shape = shape & 0xFFFFFF;
+    *r = (record){.op = op, .shape = shape & 0xFFFFFF, .handlers = handlers, .where = where};
     t->c->stats.tape_records++;
     return r;
 }

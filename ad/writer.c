@@ -110,7 +110,7 @@ var writer_filled(writer *w, const op_type *type, double x) {
 }
 
 void node_site_init(node_site *s, const graph *g, const node *n) {
-    const op_type *out = graph_type(g, n->out[0]);
+    s->out_type = *graph_type(g, n->out[0]);
     s->attrs = *n->attrs;
     for (int k = 0; k < n->n; k++) {
         s->in_type[k] = *graph_type(g, n->in[k]);
@@ -120,8 +120,8 @@ void node_site_init(node_site *s, const graph *g, const node *n) {
         .attrs = &s->attrs,
         .n = n->n,
         .in_type = s->in_type,
-        .out_type = *out,
-        .out_ones = graph_ones(out),
+        .out_type = &s->out_type,
+        .out_ones = graph_ones(&s->out_type),
         .in = n->in,
         .out = n->out[0],
         .sizes = s->sizes,

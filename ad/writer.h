@@ -21,7 +21,7 @@ typedef struct writer {
 typedef struct node_site {
     rule_site rule;
     op_attrs attrs;
-    op_type in_type[ARITY_MANY];
+    op_type in_type[ARITY_MANY], out_type;
     int64_t sizes[ARITY_MANY];
 } node_site;
 void node_site_init(node_site *s, const graph *g, const node *n);

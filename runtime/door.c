@@ -9,7 +9,8 @@ static bool perform_bottom(context *c, handler *bottom, const op_call *call, val
     c->top = bottom;
     bool ok = bottom->perform(c, bottom, call, out);
     c->top = saved;
-    if (ok) out->index = 0;
+    /* Only where it matters: who reads the whole value next would wait for the write. */
+    if (ok && out->index != 0) out->index = 0;
     return ok;
 }
 

@@ -173,23 +173,28 @@ static bool collect_into(void *self, int k, op_id op, const op_attrs *attrs, int
     return ok;
 }
 
-/* What every rule may know of the case. */
+/* What every rule may know of the case; type: the operands', then the result's. */
 static void site_of(trial *t, const value *in, const value *out, op_type *type, int64_t *sizes,
                     rule_site *site) {
     for (int k = 0; k < t->rc->n; k++) {
         type[k] = value_type(&in[k]);
         sizes[k] = type[k].rank > 0 ? type[k].dims[t->attrs.axis] : 1;
     }
-    *site = (rule_site){.attrs = &t->attrs, .n = t->rc->n, .in_type = type, .sizes = sizes};
-    site->out_type = value_type(out);
+    op_type *out_type = &type[t->rc->n];
+    *out_type = value_type(out);
+    *site = (rule_site){.attrs = &t->attrs,
+                        .n = t->rc->n,
+                        .in_type = type,
+                        .out_type = out_type,
+                        .sizes = sizes};
     site->out_ones =
-        rules_result_ones(t->rc->op, &t->attrs, t->rc->n, type, t->attrs.ones, &site->out_type);
+        rules_result_ones(t->rc->op, &t->attrs, t->rc->n, type, t->attrs.ones, out_type);
 }
 
 /* Adds the contributions to slot[k] for the operands of the mask. */
 bool trial_vjp(trial *t, const value *in, const value *out, const value *d, unsigned mask,
                value *slot) {
-    op_type type[CASE_OPERANDS];
+    op_type type[CASE_OPERANDS + 1];
     int64_t sizes[CASE_OPERANDS];
     term terms[CASE_OPERANDS];
     bool wants[CASE_OPERANDS];
@@ -223,7 +228,7 @@ bool trial_vjp(trial *t, const value *in, const value *out, const value *d, unsi
 /* The tangent for tangents of the operands of the mask; NONE where there is none. */
 bool trial_jvp(trial *t, const value *in, const value *out, const value *tangent, unsigned mask,
                value *result) {
-    op_type type[CASE_OPERANDS];
+    op_type type[CASE_OPERANDS + 1];
     int64_t sizes[CASE_OPERANDS];
     term terms[CASE_OPERANDS], tangents[CASE_OPERANDS];
     rule_site site;

@@ -211,7 +211,7 @@ static term jvp_wrong_factor(builder *b, op_id op, const rule_site *s) {
 static void vjp_without_unbroadcast(builder *b, op_id op, const rule_site *s) {
     op_type type[CASE_OPERANDS];
     rule_site changed = *s;
-    for (int k = 0; k < s->n; k++) type[k] = s->out_type;
+    for (int k = 0; k < s->n; k++) type[k] = *s->out_type;
     changed.in_type = type;
     changed.out_ones = 255;
     rules_vjp(b, op, &changed);
