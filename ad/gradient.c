@@ -158,6 +158,8 @@ static bool reversal_open(reversal *v, graph *g, const handled_text *t) {
 void gradient_reverse(graph *g, const handled_text *t, const var *seeds, var *gradients) {
     reversal v;
     for (int i = 0; i < t->count; i++) gradients[i] = VAR_NONE;
+    if (graph_bad(g)) return;
+    reversal_inline(g, t->r, t->from);
     if (graph_bad(g) || !reversal_open(&v, g, t)) return;
     int to = t->r->count;
     reversal_mark(&v, t->r, t->from, to);

@@ -40,12 +40,9 @@ static void mark_call(reversal *v, const node *n) {
     if (!any_active(v, n->n, n->in)) return;
     if (call->vjp != NULL) {
         mark_outs(v, n->m, n->out);
-    } else if (call->body == NULL) {
+    } else {
         graph_refuse(v->g, ERROR_K0703, n->where, "write the recursion as a `while` loop",
                      "`%s` calls itself: a gradient through recursion cannot be written as a program", call->name);
-    } else {
-        graph_refuse(v->g, ERROR_K0702, n->where, "give it a @vjp rule",
-                     "`%s` has a rule of its own, but none for reverseMode", call->name);
     }
 }
 

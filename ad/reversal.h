@@ -1,6 +1,7 @@
 /* What the files of gradient_reverse share: the state of writing one backward part. Internal to ad/.
  *
  *   gradient.c           straight-line text, and the whole
+ *   gradient_inline.c    calls that are taken back by their bodies
  *   gradient_active.c    which variables are active
  *   gradient_control.c   branches and loops
  *   gradient_every.c     loops under @checkpoint(k=K)
@@ -22,6 +23,11 @@ typedef struct reversal {
     const node *at;             /* the node being taken back */
     struct adjoint_tape *tapes; /* gradient_tape.c */
 } reversal;
+
+/* ---- gradient_inline.c ---- */
+/* Puts the bodies of functions that have no rule but a forward one in the places of their calls, from node `from` of
+ * r on. */
+void reversal_inline(graph *g, region *r, int from);
 
 /* ---- gradient_active.c ---- */
 /* Marks what depends on the parameters, which are marked already. Refuses what has no derivative. */
