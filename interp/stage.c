@@ -171,12 +171,40 @@ static void believe_file(stager *s, staged *frame, const shape_check *check, con
     }
 }
 
+/* Sizes that the text states and the graph does not show: the value is stretched to them, which no axis but one of a
+ * literal 1 can be. */
+static staged hold_tensor(stager *s, staged *frame, const shape_check *check, const staged *x, span where) {
+    op_type t = *graph_type(s->g, x->v);
+    op_attrs attrs = {.rank = t.rank};
+    bool shown = true;
+    memcpy(attrs.dims, t.dims, sizeof attrs.dims);
+    for (int i = 0; i < check->rank; i++) {
+        if (check->equals[i] == NULL || t.dims[i] == 1) continue;
+        attrs.dims[i] = stage_dim(s, frame, check->equals[i]);
+        shown = shown && attrs.dims[i] == t.dims[i];
+    }
+    if (shown) return *x;
+    attrs.ones[1] = ones_of_dims(&attrs);
+    return staged_var(graph_op(s->g, s->r, OP_broadcast, &attrs, 1, &x->v, where));
+}
+
+staged stage_hold_dims(stager *s, staged *frame, const shape_check *check, const staged *x, span where) {
+    if (graph_bad(s->g)) return *x;
+    if (x->kind == STAGED_VAR && check->rank > 0) return hold_tensor(s, frame, check, x, where);
+    if (x->kind != STAGED_TUPLE || check->count == 0) return *x;
+    staged out = stage_tuple(s, x->count, x->items);
+    for (int i = 0; out.kind == STAGED_TUPLE && i < check->count; i++) {
+        out.items[i] = stage_hold_dims(s, frame, &check->items[i], &out.items[i], where);
+    }
+    return out;
+}
+
 static staged stage_checked(stager *s, staged *frame, const code *n) {
     staged x = stage(s, frame, n->u.check.value);
     if (graph_bad(s->g)) return x;
     stage_bind_dims(s, frame, n->u.check.check, &x);
     believe_file(s, frame, n->u.check.check, &x);
-    return x;
+    return stage_hold_dims(s, frame, n->u.check.check, &x, n->where);
 }
 
 static staged stage_stop(stager *s, staged *frame, const code *n) {

@@ -53,6 +53,9 @@ staged stage_in_place(stager *s, const code_function *f, const staged *args, con
     }
     for (int i = 0; i < f->captures; i++) frame[f->params + i] = captured[i];
     for (int i = 0; i < f->params; i++) stage_bind_dims(s, frame, &f->checks[i], &args[i]);
+    for (int i = 0; i < f->params; i++) {
+        frame[i] = stage_hold_dims(s, frame, &f->checks[i], &args[i], f->body->where);
+    }
     return stage(s, frame, f->body);
 }
 

@@ -95,6 +95,8 @@ var stage_var(stager *s, staged *frame, const code *n);
 int64_t stage_dim(stager *s, staged *frame, const code *n);
 /* Binds the dim names of a check to the sizes of x. */
 void stage_bind_dims(stager *s, staged *frame, const shape_check *check, const staged *x);
+/* x held against the sizes that a check, whose names are bound, states. */
+staged stage_hold_dims(stager *s, staged *frame, const shape_check *check, const staged *x, span where);
 
 /* ---- parts, each in its own file ---- */
 staged stage_block(stager *s, staged *frame, const code *n);
