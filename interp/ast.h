@@ -101,6 +101,7 @@ typedef struct param {
 
 struct fn_decl {
     const char *name;       /* NULL: anonymous */
+    const char *known_as;   /* the name, or that of the let which binds an anonymous one; else NULL */
     span at;                /* of the name, or of `fn` */
     int count;
     param *params;
@@ -310,7 +311,10 @@ bool own_program(program *p, diagnostics *d) MUST_CHECK;
 /* The block in which a block of the top level goes on: a chain of `let ... in` behind its items; NULL for none. */
 const expr *program_goes_on(const expr *block);
 
-/* The declaration of a top-level function of this name, or NULL (for --fn). */
+/* The function that an item declares, or binds to a name, which it is known as; NULL for another item. */
+fn_decl *item_function(const item *it);
+
+/* The declaration of a top-level function known as this, the last of several, or NULL (for --fn). */
 fn_decl *program_find(const program *p, const char *name);
 
 #endif

@@ -67,14 +67,14 @@ static bool print_derivative(certifying *y) {
         ok = engine_load(&y->printed, "<printed>", text_data(&t), t.length);
         if (!ok && y->c->err.code == ERROR_NONE) {
             const diag *first = y->printed.diags.first;
-            error_set(&y->c->err, ERROR_K0901, y->fn->at, "the printed gradient of `%s` is no program: %s", y->fn->name,
+            error_set(&y->c->err, ERROR_K0901, y->fn->at, "the printed gradient of `%s` is no program: %s", y->fn->known_as,
                       first != NULL ? first->message : "it does not load");
         }
         y->printed_fn = ok ? program_find(&y->printed.program, y->made.name) : NULL;
     }
     text_close(&t);
     return ok && (y->printed_fn != NULL ||
-                  error_set(&y->c->err, ERROR_K0901, y->fn->at, "the printed gradient of `%s` has another name", y->fn->name));
+                  error_set(&y->c->err, ERROR_K0901, y->fn->at, "the printed gradient of `%s` has another name", y->fn->known_as));
 }
 
 /* ---- what is compared ---- */
@@ -92,7 +92,7 @@ static void report_difference(certifying *y, const char *how, const result *a, c
     *y->differs = true;
     static const char *const modes[] = {"value and gradient", "gradient", "vjp", "jvp"};
     text_format(y->report, "`%s`, %s: the engine (%s) and the printed program differ in %s, element %lld:\n",
-                y->fn->name, modes[y->mode], how, a->name, (long long)t->first);
+                y->fn->known_as, modes[y->mode], how, a->name, (long long)t->first);
     dtype dt = (dtype)a->v.dtype;
     value engine_value = {.kind = VALUE_NUMBER, .dtype = (uint8_t)dt, .as = t->expected};
     value printed_value = {.kind = VALUE_NUMBER, .dtype = (uint8_t)dt, .as = t->found};
@@ -124,12 +124,12 @@ static bool without_gaps(context *c, const value *v, value *out) {
 /* Bits of every result; a view is copied first. */
 static bool compare_results(certifying *y, const char *how, const results *a, const results *b) {
     if (a->count != b->count)
-        return error_set(&y->c->err, ERROR_K0901, y->fn->at, "`%s`: %d results and %d printed ones", y->fn->name, a->count, b->count);
+        return error_set(&y->c->err, ERROR_K0901, y->fn->at, "`%s`: %d results and %d printed ones", y->fn->known_as, a->count, b->count);
     static const bounds exact;
     for (int i = 0; i < a->count; i++) {
         const value *x = &a->items[i].v, *z = &b->items[i].v;
         bool same = x->dtype == z->dtype && shape_same(value_rank(x), value_dims(x), value_rank(z), value_dims(z));
-        if (!same) return error_set(&y->c->err, ERROR_K0901, y->fn->at, "`%s`: %s has another type printed", y->fn->name, a->items[i].name);
+        if (!same) return error_set(&y->c->err, ERROR_K0901, y->fn->at, "`%s`: %s has another type printed", y->fn->known_as, a->items[i].name);
         value left, right;
         if (!without_gaps(y->c, x, &left)) return false;
         if (!without_gaps(y->c, z, &right)) {
@@ -213,7 +213,7 @@ static const schedule_choice choices[] = {
 
 static void report_stop(certifying *y) {
     *y->differs = true;
-    text_format(y->report, "`%s`: only the printed program stops with a run-time error, where\n", y->fn->name);
+    text_format(y->report, "`%s`: only the printed program stops with a run-time error, where\n", y->fn->known_as);
     for (int i = 0; i < y->fn->count; i++) show_value(y, y->fn->params[i].name, &y->args[i]);
 }
 
@@ -451,7 +451,7 @@ static bool certify_gradient(certifying *y) {
     text_close(&t);
     return ok || y->c->err.code != ERROR_NONE ? ok
                                               : error_set(&y->c->err, ERROR_K0901, y->fn->at,
-                                                          "the printed gradient of `%s` is no program", y->fn->name);
+                                                          "the printed gradient of `%s` is no program", y->fn->known_as);
 }
 
 bool certify_function(engine *e, const fn_decl *fn, const certify_wish *w, certify_counts *counts, bool *differs,

@@ -261,15 +261,18 @@ const expr *program_goes_on(const expr *block) {
     return tail != NULL && tail->kind == EXPR_BLOCK && !tail->u.block.braces ? tail : NULL;
 }
 
+fn_decl *item_function(const item *it) {
+    if (it->kind == ITEM_FN) return it->fn;
+    bool bound = it->kind == ITEM_LET && it->pattern->kind == PATTERN_NAME && it->value->kind == EXPR_FN;
+    return bound ? it->value->u.fn : NULL;
+}
+
 fn_decl *program_find(const program *p, const char *name) {
     fn_decl *found = NULL;
     for (const expr *e = p->main.body; e != NULL; e = program_goes_on(e)) {
         for (int i = 0; i < e->u.block.count; i++) {
-            const item *it = &e->u.block.items[i];
-            if (it->kind == ITEM_FN && strcmp(it->fn->name, name) == 0) found = it->fn;
-            if (it->kind == ITEM_LET && it->pattern->kind == PATTERN_NAME &&
-                it->value->kind == EXPR_FN && strcmp(it->pattern->name, name) == 0)
-                found = it->value->u.fn;
+            fn_decl *f = item_function(&e->u.block.items[i]);
+            if (f != NULL && strcmp(f->known_as, name) == 0) found = f;
         }
     }
     return found;

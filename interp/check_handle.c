@@ -264,7 +264,7 @@ void check_handled_warnings(checker *c) {
             p->symbol->read = true;
             diag *w = diag_warning(c->d, ERROR_W0103, h->handle->at,
                                    "the gradient of `%s` is zero: `%s` does not use it", p->name,
-                                   h->fn->name == NULL ? "the function" : h->fn->name);
+                                   h->fn->known_as == NULL ? "the function" : h->fn->known_as);
             diag_add_label(c->d, w, p->at, "never read");
         }
     }

@@ -23,7 +23,7 @@ typedef struct deriving {
 
 static bool without_derivative(deriving *d, const char *why, const char *help) {
     error *err = &d->e->c->err;
-    error_set(err, ERROR_K0209, d->wish->fn->at, "`%s` cannot be differentiated: %s", d->wish->fn->name, why);
+    error_set(err, ERROR_K0209, d->wish->fn->at, "`%s` cannot be differentiated: %s", d->wish->fn->known_as, why);
     error_help(err, "%s", help);
     return false;
 }
@@ -107,7 +107,7 @@ static bool differentiate(deriving *d) {
 
 static const char *derivative_name(deriving *d) {
     static const char *const suffix[] = {"value_and_grad", "grad", "vjp", "jvp"};
-    return arena_format(&d->e->a, "%s_%s", d->wish->fn->name, suffix[d->wish->mode]);
+    return arena_format(&d->e->a, "%s_%s", d->wish->fn->known_as, suffix[d->wish->mode]);
 }
 
 /* ---- the whole ---- */

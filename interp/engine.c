@@ -110,19 +110,19 @@ static bool check_argument(engine *e, const fn_decl *fn, int i, const value *v) 
     if (want->kind != TYPE_TENSOR) {
         return error_set(&e->c->err, ERROR_K0502, fn->params[i].at,
                          "the parameter `%s` of `%s` is not a tensor, so it cannot be given from outside", name,
-                         fn->name);
+                         fn->known_as);
     }
     if (v->dtype == want->tensor.dtype && value_rank(v) == want->tensor.rank) return true;
     return error_set(&e->c->err, ERROR_K0502, fn->params[i].at,
                      "the argument `%s` is %s of rank %d, but `%s` asks for %s of rank %d", name,
-                     dtype_name((dtype)v->dtype), value_rank(v), fn->name, dtype_name((dtype)want->tensor.dtype),
+                     dtype_name((dtype)v->dtype), value_rank(v), fn->known_as, dtype_name((dtype)want->tensor.dtype),
                      want->tensor.rank);
 }
 
 static bool call_in(engine *e, evaluator *ev, value *frame, const fn_decl *fn, const value *args, int count,
                     value *out) {
     const code_function *f = code_find(e->code, fn);
-    if (f == NULL) return error_set(&e->c->err, ERROR_K0901, fn->at, "no code for `%s`", fn->name);
+    if (f == NULL) return error_set(&e->c->err, ERROR_K0901, fn->at, "no code for `%s`", fn->known_as);
     value *own = take(e->c, (size_t)(count + f->captures) * sizeof *own);
     if (own == NULL) return false;
     value *captured = own + count;
@@ -156,7 +156,7 @@ typedef struct handling_call {
 
 static bool open_handle(engine *e, handling_call *h, const fn_decl *fn, int count, int given, bool forward) {
     const code_function *f = code_find(e->code, fn);
-    if (f == NULL) return error_set(&e->c->err, ERROR_K0901, fn->at, "no code for `%s`", fn->name);
+    if (f == NULL) return error_set(&e->c->err, ERROR_K0901, fn->at, "no code for `%s`", fn->known_as);
     int base = e->code->main.slots;
     h->slots = ARENA_ARRAY(&e->a, code, count + given);
     h->places = ARENA_ARRAY(&e->a, code *, count + given);

@@ -194,17 +194,6 @@ static bool is_exportable(const fn_decl *f) {
     return is_data(f->type->result);
 }
 
-/* The top-level function that an item declares under a name, or NULL. */
-static fn_decl *declared(const item *it, const char **name) {
-    if (it->kind == ITEM_FN) {
-        *name = it->fn->name;
-        return it->fn;
-    }
-    if (it->kind != ITEM_LET || it->pattern->kind != PATTERN_NAME || it->value->kind != EXPR_FN) return NULL;
-    *name = it->pattern->name;
-    return it->value->u.fn;
-}
-
 /* A symbol of this name would take the place of one that the lowering calls. */
 static bool is_taken(const char *name) {
     static const char *const runtime[] = {
@@ -215,7 +204,8 @@ static bool is_taken(const char *name) {
     return mlir_scalar_is_libm(name);
 }
 
-static void export_function(emitter *e, const fn_decl *f, const char *name) {
+static void export_function(emitter *e, const fn_decl *f) {
+    const char *name = f->known_as;
     const code_function *found = code_find(e->code, f);
     e->where = f->at;
     if (found == NULL || !is_exportable(f)) return;
@@ -232,12 +222,11 @@ static void export_function(emitter *e, const fn_decl *f, const char *name) {
 }
 
 static void export_functions(emitter *e) {
-    const char *name;
     /* Of several of one name the last is the one that --fn finds. */
     for (const expr *at = e->e->program.main.body; at != NULL && !e->failed; at = program_goes_on(at)) {
         for (int i = 0; i < at->u.block.count && !e->failed; i++) {
-            const fn_decl *f = declared(&at->u.block.items[i], &name);
-            if (f != NULL && program_find(&e->e->program, name) == f) export_function(e, f, name);
+            const fn_decl *f = item_function(&at->u.block.items[i]);
+            if (f != NULL && program_find(&e->e->program, f->known_as) == f) export_function(e, f);
         }
     }
 }

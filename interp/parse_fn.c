@@ -211,6 +211,7 @@ fn_decl *parse_fn(parser *p, decorator *decorators) {
     if (p->now.kind == TOKEN_NAME) {
         f->at = p->now.at;
         f->name = parse_name(p);
+        f->known_as = f->name;
     } else if (p->now.kind != TOKEN_PAREN_OPEN) {
         parse_unexpected(p, "the function's name or its parameters");
     }

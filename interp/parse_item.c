@@ -26,7 +26,10 @@ static bool parse_let(parser *p, decorator *decorators, item *out) {
     if (!parse_expect(p, TOKEN_ASSIGN, "and the value after the name")) return false;
     out->value = parse_expr(p);
     out->at = parse_since(p, begin);
-    return out->value != NULL;
+    if (out->value == NULL) return false;
+    fn_decl *bound = item_function(out);
+    if (bound != NULL) bound->known_as = out->pattern->name;
+    return true;
 }
 
 /* The rest of a chain of lets: `now` is the first one's `in`. The chain is one block, however long.

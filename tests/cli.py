@@ -214,7 +214,10 @@ ROOT = """fn root(a: F64) -> F64 {
     r
 }
 fn count(n: I32) -> I32 { n }
+fn whole(x: F32) -> I32 { I32(x) }
 fn pair(x: F32) -> (F32, F32) { (x, x * x) }
+let k: F32 = 3.0;
+let bound = fn(x: F32) -> F32 { x * k };
 fn power(x: F32, n: I32) -> F32 { if (n < 1) { x } else { x * power(x, n - 1) } }
 handle root(2.0) with reverseMode
 """
@@ -234,6 +237,7 @@ def test_grad(k):
     need(got == k.numbers(source), f"other bits than the engine: {got}")
     seeded = k.file("s.kina", k.ends(0, "grad", source, "--fn", "root", "--mode", "vjp").out)
     need(k.numbers(seeded, "--fn", "root_vjp", "--arg", "a=2.0", "--arg", "seed=2.0")[1] == 2 * got[1], "a cotangent")
+    need("fn bound_value_and_grad(x: F32, k: F32)" in k.ends(0, "grad", source, "--fn", "bound").out, "a bound function")
     need("fn pair_jvp(x: F32, t_x: F32)" in k.ends(0, "grad", source, "--fn", "pair", "--mode", "jvp").out, "tangents")
 
 
@@ -256,6 +260,8 @@ def test_grad_as_c(k):
 def test_grad_errors(k):
     source = k.file("p.kina", ROOT)
     k.ends(3, "grad", source, "--fn", "count", says=["K0209", "floating"])
+    for mode in ["value_and_grad", "grad", "vjp", "jvp"]:
+        k.ends(3, "grad", source, "--fn", "whole", "--mode", mode, says=["K0209", "`whole`", "floating"])
     k.ends(3, "grad", source, "--fn", "pair", says=["K0209", "tuple", "--mode vjp"])
     k.ends(4, "grad", source, "--fn", "power", says=["K0703", "calls itself", "while"])
     k.ends(2, "grad", source, "--fn", "rot", says=["did you mean", "root"])
@@ -263,13 +269,16 @@ def test_grad_errors(k):
     k.ends(2, "grad", source, "--fn", "root", "--wrt", "b", says=["--wrt", "b"])
     k.ends(2, "grad", source, "--fn", "power", "--wrt", "n", says=["--wrt", "floating"])
     k.ends(2, "grad", source, "--fn", "root", "--mode", "hessian", says=["--mode"])
-    k.ends(3, "grad", k.file("q.kina", "fn f(x: F32) -> F32 { x + y }\n"), "--fn", "f", says=["y"])
+    for wrong, word in [("x + y", "y"), ("x + true", "K0201"), ("x +", "K0010")]:
+        program = k.file("q.kina", "fn f(x: F32) -> F32 { x * x }\nfn g(x: F32) -> F32 { " + wrong + " }\n")
+        k.ends(3, "grad", program, "--fn", "f", says=[word])
 
 
 def test_certify(k):
     source = k.file("p.kina", ROOT)
     said = k.ends(0, "certify", source, "--fn", "root", "--random", "6").out
     need("1 function certified" in said and "second order" in said, said)
+    need("captured value" in k.ends(0, "certify", source, "--fn", "bound", "--random", "2").out, "a bound function")
     k.ends(3, "certify", source, "--fn", "count", says=["K0209"])
     k.ends(3, "certify", k.file("q.kina", "1 + 1\n"), says=["no function with a gradient"])
     k.ends(4, "certify", source, "--fn", "power", says=["K0703"])

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import kina
 
-FUNCTION = re.compile(r"^fn (\w+)\(", re.MULTILINE)
+FUNCTION = re.compile(r"^(?=(?:fn|let) (\w+)(?: = fn)?\()", re.MULTILINE)
 FLOATING = re.compile(r"(\w+): (?:tensor<)?F(?:32|64)\b")
 COMMENT = re.compile(r"//.*")
 TOKEN = re.compile(r"\w+|\S")
@@ -61,7 +61,8 @@ class Printer:
     def again(self, source, name):
         """The gradient by the first floating parameter, that one's gradient, and so on."""
         for order in range(1, ORDERS + 1):
-            wrt = FLOATING.search(source, source.index(f"fn {name}(")).group(1)
+            head = next(f for f in FUNCTION.finditer(source) if f.group(1) == name)
+            wrt = FLOATING.search(source, head.start()).group(1)
             text = self.gradient(source, name, "--mode", "grad", "--wrt", wrt)
             need(text is not None, f"order {order}: it is refused")
             self.sound(text, f"order {order}")

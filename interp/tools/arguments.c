@@ -17,11 +17,12 @@ static const span nowhere = {0, 0};
 fn_decl *arguments_function(context *c, const program *p, const char *name) {
     fn_decl *found = program_find(p, name);
     if (found != NULL) return found;
-    const expr *body = p->main.body;
     nearest n = nearest_to(name);
-    for (int i = 0; i < body->u.block.count; i++) {
-        const item *it = &body->u.block.items[i];
-        if (it->kind == ITEM_FN) nearest_try(&n, it->fn->name);
+    for (const expr *block = p->main.body; block != NULL; block = program_goes_on(block)) {
+        for (int i = 0; i < block->u.block.count; i++) {
+            const fn_decl *f = item_function(&block->u.block.items[i]);
+            if (f != NULL) nearest_try(&n, f->known_as);
+        }
     }
     if (n.found != NULL) {
         error_set(&c->err, ERROR_K0802, nowhere,
@@ -43,7 +44,7 @@ static void help_signature(context *c, const program *p, const fn_decl *fn) {
         text_format(&t, "%s%s: ", i > 0 ? ", " : "", fn->params[i].name);
         type_print(p->dims, fn->type->items[i], &t);
     }
-    error_help(&c->err, "it is %s(%s)", fn->name, text_data(&t));
+    error_help(&c->err, "it is %s(%s)", fn->known_as, text_data(&t));
     text_close(&t);
 }
 
@@ -193,7 +194,7 @@ static bool read_given(context *c, const program *p, const fn_decl *fn, const ch
     int length = (int)(equals - given);
     int i = find_param(fn, given, (size_t)length);
     if (i < 0) {
-        error_set(&c->err, ERROR_K0802, nowhere, "'%s' has no parameter '%.*s'", fn->name, length,
+        error_set(&c->err, ERROR_K0802, nowhere, "'%s' has no parameter '%.*s'", fn->known_as, length,
                   given);
         help_signature(c, p, fn);
         return false;
@@ -214,7 +215,7 @@ static bool check_complete(context *c, const program *p, const fn_decl *fn, cons
     }
     bool complete = missing.length == 0 && !missing.failed;
     if (!complete) {
-        error_set(&c->err, ERROR_K0802, nowhere, "'%s' needs an --arg for %s", fn->name,
+        error_set(&c->err, ERROR_K0802, nowhere, "'%s' needs an --arg for %s", fn->known_as,
                   text_data(&missing));
         help_signature(c, p, fn);
     }

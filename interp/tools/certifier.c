@@ -29,10 +29,11 @@ static bool certify_named(engine *e, const char *name, const certify_wish *w, ce
 }
 
 static bool certify_all(engine *e, const certify_wish *w, certify_counts *n, bool *differs, text *t) {
-    const expr *body = e->program.main.body;
-    for (int i = 0; i < body->u.block.count && !*differs; i++) {
-        const item *it = &body->u.block.items[i];
-        if (it->kind == ITEM_FN && certify_may(it->fn) && !certify_function(e, it->fn, w, n, differs, t)) return false;
+    for (const expr *block = e->program.main.body; block != NULL; block = program_goes_on(block)) {
+        for (int i = 0; i < block->u.block.count && !*differs; i++) {
+            const fn_decl *fn = item_function(&block->u.block.items[i]);
+            if (fn != NULL && certify_may(fn) && !certify_function(e, fn, w, n, differs, t)) return false;
+        }
     }
     if (n->functions > 0 || *differs) return true;
     error_set(&e->c->err, ERROR_K0209, nowhere, "the program has no function with a gradient to be certified");

@@ -24,8 +24,8 @@ static bool no_such_parameter(context *c, const fn_decl *fn, const char *name) {
     for (int i = 0; i < fn->count; i++) nearest_try(&n, fn->params[i].name);
     if (n.found != NULL)
         return error_set(&c->err, ERROR_K0802, nowhere, "--wrt: `%s` has no parameter '%s', did you mean '%s'?",
-                         fn->name, name, n.found);
-    return error_set(&c->err, ERROR_K0802, nowhere, "--wrt: `%s` has no parameter '%s'", fn->name, name);
+                         fn->known_as, name, n.found);
+    return error_set(&c->err, ERROR_K0802, nowhere, "--wrt: `%s` has no parameter '%s'", fn->known_as, name);
 }
 
 static bool choose(context *c, const fn_decl *fn, const char *name, bool *wrt) {
@@ -34,7 +34,7 @@ static bool choose(context *c, const fn_decl *fn, const char *name, bool *wrt) {
     if (i == fn->count) return no_such_parameter(c, fn, name);
     if (!type_is_floating(fn->type->items[i]))
         return error_set(&c->err, ERROR_K0802, nowhere, "--wrt: the parameter '%s' of `%s` is no floating tensor", name,
-                         fn->name);
+                         fn->known_as);
     wrt[i] = true;
     return true;
 }

@@ -75,7 +75,7 @@ static void print_modes(checker *k, const gradcheck *g) {
 }
 
 static void print_table(checker *k, const fn_decl *fn, const value *args, const gradcheck *g) {
-    text_format(k->t, "%s\n  %-12s %13s %13s %13s %8s  %s\n", fn->name, "parameter", "reverse", "forward", "differences",
+    text_format(k->t, "%s\n  %-12s %13s %13s %13s %8s  %s\n", fn->known_as, "parameter", "reverse", "forward", "differences",
                 "allowed", "verdict");
     for (int i = 0; i < g->count; i++) {
         const gradcheck_row *row = &g->row[i];
@@ -124,7 +124,7 @@ static void json_row(checker *k, const fn_decl *fn, const gradcheck_row *row) {
 
 static void json_function(checker *k, const fn_decl *fn, const gradcheck *g) {
     text *t = k->t;
-    text_format(t, "%s{\"name\":\"%s\",\"parameters\":[", k->checked > 0 ? "," : "", fn->name);
+    text_format(t, "%s{\"name\":\"%s\",\"parameters\":[", k->checked > 0 ? "," : "", fn->known_as);
     for (int i = 0; i < g->count; i++) {
         if (i > 0) text_add_char(t, ',');
         json_row(k, fn, &g->row[i]);
@@ -175,16 +175,17 @@ static bool check_if_possible(checker *k, const fn_decl *fn) {
     bool unsuited = error_code_phase(err->code) == PHASE_run && err->code != ERROR_K0509 && err->code != ERROR_K0510 &&
                     err->code != ERROR_K0506 && err->code != ERROR_K0507;
     if (!unsuited) return false;
-    if (!k->w->json) text_format(k->t, "%s\n  not checked: %s; give arguments by --fn and --arg\n", fn->name, err->message);
+    if (!k->w->json) text_format(k->t, "%s\n  not checked: %s; give arguments by --fn and --arg\n", fn->known_as, err->message);
     error_clear(err);
     return true;
 }
 
 static bool check_all(checker *k) {
-    const expr *body = k->e->program.main.body;
-    for (int i = 0; i < body->u.block.count; i++) {
-        const item *it = &body->u.block.items[i];
-        if (it->kind == ITEM_FN && !check_if_possible(k, it->fn)) return false;
+    for (const expr *block = k->e->program.main.body; block != NULL; block = program_goes_on(block)) {
+        for (int i = 0; i < block->u.block.count; i++) {
+            const fn_decl *fn = item_function(&block->u.block.items[i]);
+            if (fn != NULL && !check_if_possible(k, fn)) return false;
+        }
     }
     return k->checked > 0 || k->t->length > 0 || has_none(k->c, (span){0, 0}, "no function of the program", "");
 }

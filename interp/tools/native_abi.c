@@ -25,7 +25,7 @@ static bool refuse(context *c, const program *p, const fn_decl *fn, const char *
     type_print(p->dims, t, &shown);
     error_set(&c->err, ERROR_K0701, fn->at,
               "%s of `%s` is %s, and a compiled function is called with numbers and tensors", what,
-              fn->name, text_data(&shown));
+              fn->known_as, text_data(&shown));
     text_close(&shown);
     return false;
 }

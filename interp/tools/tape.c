@@ -131,7 +131,7 @@ static bool read_call(const options *o, engine *e, tape_wish *wish, arguments *a
     const fn_decl *fn = arguments_function(e->c, &e->program, o->value[OPTION_fn].text);
     if (fn == NULL) return false;
     if (!certify_may(fn)) {
-        error_set(&e->c->err, ERROR_K0209, fn->at, "`%s` has no gradient, and so no tape", fn->name);
+        error_set(&e->c->err, ERROR_K0209, fn->at, "`%s` has no gradient, and so no tape", fn->known_as);
         error_help(&e->c->err, "a function with floating parameters, tensors and numbers alone, and one floating result has");
         return false;
     }
