@@ -21,7 +21,11 @@ void reversal_zero_if_absent(reversal *v, var of) {
 
 void reversal_accumulate(reversal *v, var to, var t) {
     if (t == VAR_NONE || !reversal_wants(v, to)) return;
-    if (v->adjoint[to] != VAR_NONE) t = writer_op(&v->w, OP_add, NULL, 2, (var[]){v->adjoint[to], t});
+    if (graph_at(v->g, to)->tape != NULL) { /* each way goes to one place alone */
+        reversal_drop_adjoint(v, to);
+    } else if (v->adjoint[to] != VAR_NONE) {
+        t = writer_op(&v->w, OP_add, NULL, 2, (var[]){v->adjoint[to], t});
+    }
     if (t == VAR_NONE) return;
     v->adjoint[to] = t;
     graph_name_derivative(v->g, t, to, "d_");

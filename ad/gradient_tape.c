@@ -73,7 +73,7 @@ static var named(reversal *v, var d, var of) {
 }
 
 /* A tape that is used up here has no adjoint from behind but an empty one, which a branch may have been given. */
-static void drop_adjoint(reversal *v, var tape) {
+void reversal_drop_adjoint(reversal *v, var tape) {
     var d = reversal_take(v, tape);
     if (d != VAR_NONE) (void)node_new(v->g, v->w.r, NODE_DROP, 1, &d, 0);
 }
@@ -130,7 +130,7 @@ void reversal_pop(reversal *v, node *n) {
     if (made == NULL) return;
     made->answers = n->where;
     node_out(v->g, v->w.r, made, 0, named(v, graph_tape_var(v->g, t->element, NULL), tape));
-    drop_adjoint(v, tape);
+    reversal_drop_adjoint(v, tape);
     v->adjoint[tape] = made->out[0];
     *push = (adjoint_push){.next = t->pushes, .made = made, .absent = absent};
     t->pushes = push;
@@ -217,7 +217,7 @@ void reversal_push(reversal *v, node *n) {
     settle(t);
     const node *made = t->lacks ? pop_or_zeros(v, t, n, d) : pop_adjoints(v, t, n, v->w.r, d);
     if (graph_bad(v->g)) return;
-    drop_adjoint(v, n->in[0]);
+    reversal_drop_adjoint(v, n->in[0]);
     v->adjoint[n->in[0]] = made->out[0];
     for (int i = t->element->count - 1; i >= 0; i--) reversal_accumulate(v, n->in[1 + t->which[i]], made->out[1 + i]);
 }

@@ -64,6 +64,7 @@ void reversal_drop(reversal *v, const region *r, node *n);
 void reversal_pass(reversal *v, const node *n);
 /* An empty tape of the adjoints of what `of` holds, and what such a tape holds. */
 var reversal_empty_tape(reversal *v, var of);
+void reversal_drop_adjoint(reversal *v, var tape);
 tape_element *reversal_element(reversal *v, var of);
 /* True when the region takes entries off a tape of this element. */
 bool region_pops(const graph *g, const region *r, const tape_element *element);
