@@ -9,6 +9,7 @@ The faults stand in tests/mutants/list, in blocks set apart by an empty line:
     file: ad/reverse.c
     old: the exact text, found once in the file
     new: what replaces it            (in both, \\n stands for the end of a line)
+    certify: a program               (only where it is `kina-interp certify` that has to exit with 5)
 
 The copy starts with the objects of build/, so that only what the fault touches is compiled. Suites run from
 the quickest to the slowest and stop at the first that fails.
@@ -23,6 +24,7 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DIFFERS = 5  # the exit code of a comparison that found a difference
 LIMIT = 240  # seconds for one suite: a fault may make a loop endless
 
 
@@ -33,11 +35,10 @@ def read_faults():
     for block in blocks:
         fault = {}
         for line in block.splitlines():
-            if line.startswith("# "):
-                fault.setdefault("why", line[2:])
-            elif ":" in line:
-                key, _, value = line.partition(":")
-                fault[key] = value[1:].replace("\\n", "\n")
+            key, _, value = ("why", "", line[1:]) if line.startswith("# ") else line.partition(":")
+            if key in fault and "file" in fault:
+                sys.exit(f"tests/mutants/list: a second {key}, {line!r}: no empty line before it?")
+            fault.setdefault(key, value[1:].replace("\\n", "\n"))
         if "file" in fault:
             missing = {"why", "old", "new"} - set(fault)
             if missing:
@@ -63,6 +64,8 @@ def suites():
             ("random programs", [python, "tests/peers/random_programs.py", "--count", "40", *kina]),
             ("ops against PyTorch", [python, "tests/peers/ops_torch.py", *kina]),
             ("units", ["build/tests/unit"]),
+            ("printed gradients", [python, "tests/printed.py", *kina]),
+            ("certified programs", [python, "tests/certified.py", *kina]),
             ("compiled programs", [python, "tests/mlir/run.py", "--count", "50", *kina]),
             ("command line", [python, "tests/cli.py", *kina])]
 
@@ -75,6 +78,10 @@ def quiet(command, tree):
         return done.returncode, done.stdout
     except subprocess.TimeoutExpired:
         return None, ""
+
+
+def certify(program, tree):
+    return quiet(["build/kina-interp", "certify", program], tree)[0]
 
 
 def build(tree):
@@ -101,6 +108,9 @@ def try_fault(fault, tree):
         made = build(tree)
         if made.returncode != 0:
             return False, "does not compile: " + next((l for l in made.stdout.splitlines() if "error" in l), "")
+        if "certify" in fault:
+            code = certify(fault["certify"], tree)
+            return code == DIFFERS, f"certify of {fault['certify']} exits with {code}"
         for name, command in suites():
             code, _ = quiet(command, tree)
             if code != 0:
@@ -111,6 +121,18 @@ def try_fault(fault, tree):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
         os.utime(path, (time.time(), max(time.time(), stat.st_mtime)))
+
+
+def fails_already(tree, faults):
+    """Ends the script when something that has to notice one of the faults fails without any."""
+    for program in sorted({fault["certify"] for fault in faults if "certify" in fault}):
+        if certify(program, tree) != 0:
+            sys.exit(f"without any fault, certify of {program} fails already")
+    for name, command in suites() if any("certify" not in fault for fault in faults) else []:
+        code, output = quiet(command, tree)
+        if code != 0:
+            print(output)
+            sys.exit(f"without any fault, {name} fails already")
 
 
 def main():
@@ -127,14 +149,9 @@ def main():
         if made.returncode != 0:
             print(made.stdout)
             sys.exit("the tree does not build")
-        for name, command in suites():
-            code, output = quiet(command, tree)
-            if code != 0:
-                print(output)
-                sys.exit(f"without any fault, {name} fails already")
-        for number, fault in enumerate(faults, 1):
-            if options.only and number not in options.only:
-                continue
+        chosen = [(i, f) for i, f in enumerate(faults, 1) if not options.only or i in options.only]
+        fails_already(tree, [fault for _, fault in chosen])
+        for number, fault in chosen:
             start = time.monotonic()
             caught, said = try_fault(fault, tree)
             passed, failed = passed + caught, failed + (not caught)
