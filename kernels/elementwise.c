@@ -21,7 +21,8 @@ static bool divisors_good(context *c, const op_call *call, const op_type *type) 
     int64_t at[MAX_RANK] = {0}, offset = 0, size = value_size(&call->in[1]);
     bool zero = false;
     for (int i = 0; i < type->rank; i++) size = type->dims[i] == 0 ? 0 : size;
-    for (int64_t n = 0; n < size && !zero; n++) {
+    int64_t n = 0;
+    for (; n < size && !zero; n++) {
         zero = array_index(&y, offset) == 0;
         for (int i = y.rank - 1; i >= 0; i--) {
             offset += y.strides[i];
@@ -31,7 +32,10 @@ static bool divisors_good(context *c, const op_call *call, const op_type *type) 
         }
     }
     if (!zero) return true;
-    return error_set(&c->err, ERROR_K0501, call->where, "integer division by zero");
+    char place[64];
+    place_print(y.rank, y.dims, n - 1, place, sizeof place);
+    return error_set(&c->err, ERROR_K0501, call->where, "integer division by zero%s%s",
+                     y.rank > 0 ? ": the divisor is 0 at " : "", y.rank > 0 ? place : "");
 }
 
 static bool divides_integers(const op_call *call) {

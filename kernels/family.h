@@ -20,6 +20,9 @@ static inline int64_t array_index(const array *a, int64_t offset) {
     return a->t == DT_I32 ? ((const int32_t *)a->data)[offset] : ((const int64_t *)a->data)[offset];
 }
 
+/* The entry-th place, row-major, of a shape as "[1, 0]". */
+void place_print(int rank, const int64_t *dims, int64_t entry, char *out, size_t room);
+
 /* A result under construction: a tensor, or a number in place. */
 typedef struct result {
     value v;

@@ -1,14 +1,22 @@
 /* Gather and scatter along an axis. Indices are checked before anything is moved; scatters add in
  * the order of the indices, so that repeated ones always give the same bits. */
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/family.h"
 #include "kernels/loop.h"
 
-static bool index_fault(context *c, const op_call *call, int64_t index, int axis, int64_t size) {
+/* Entry `at` of the operand `indices` is out of range. */
+static bool index_fault(context *c, const op_call *call, const value *indices, int64_t at,
+                        int64_t index, int axis, int64_t size) {
+    char place[64] = "", where[80] = "";
+    if (indices->kind == VALUE_TENSOR) {
+        place_print(indices->as.t->rank, indices->as.t->dims, at, place, sizeof place);
+        snprintf(where, sizeof where, " at %s of the indices", place);
+    }
     return error_set(&c->err, ERROR_K0503, call->where,
-                     "index %lld is out of range for axis %d, which has size %lld",
-                     (long long)index, axis, (long long)size);
+                     "%s: index %lld%s is out of range for axis %d, which has size %lld",
+                     op_table[call->op].surface, (long long)index, where, axis, (long long)size);
 }
 
 /* The operand's elements row-major: its own when they are, else a copy kept in *made. */
@@ -64,7 +72,7 @@ static bool indices_read(context *c, const op_call *call, const value *indices, 
                 : in_range_i32(l->data, n, (int32_t)(last < INT32_MAX ? last : INT32_MAX)))
         return true;
     while (index_at(l, i) >= 0 && index_at(l, i) < size) i++;
-    index_fault(c, call, index_at(l, i), axis, size);
+    index_fault(c, call, indices, i, index_at(l, i), axis, size);
     tensor_release(c, l->made);
     return false;
 }

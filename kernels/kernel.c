@@ -16,6 +16,15 @@ array array_of(const value *v) {
     return (array){&v->as, (dtype)v->dtype, 0, NULL, NULL};
 }
 
+void place_print(int rank, const int64_t *dims, int64_t entry, char *out, size_t room) {
+    int64_t at[MAX_RANK];
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        at[axis] = entry % dims[axis];
+        entry /= dims[axis];
+    }
+    shape_print(out, room, rank, at);
+}
+
 /* ---- results ---- */
 
 static error_code fault_code(op_fault_kind kind) {

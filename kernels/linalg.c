@@ -253,21 +253,11 @@ static bool open_lapack(context *c, const op_call *call, batch *j) {
     return false;
 }
 
-/* The batch entry as "[1, 0]". */
-static void entry_print(const batch *j, int64_t entry, char *out, size_t room) {
-    int64_t at[MAX_RANK];
-    for (int axis = j->rank - 1; axis >= 0; axis--) {
-        at[axis] = entry % j->dims[axis];
-        entry /= j->dims[axis];
-    }
-    shape_print(out, room, j->rank, at);
-}
-
 static bool report(context *c, const op_call *call, const batch *j, const struct failure *f) {
     char which[80] = "", entry[64], why[80];
     const char *name = op_table[call->op].surface;
     if (j->rank > 0) {
-        entry_print(j, f->entry, entry, sizeof entry);
+        place_print(j->rank, j->dims, f->entry, entry, sizeof entry);
         snprintf(which, sizeof which, "matrix %s of ", entry);
     }
     bool root = call->op == OP_cholesky;
