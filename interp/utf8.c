@@ -81,3 +81,13 @@ bool utf8_unprintable(uint32_t character) {
                  (character >= 0x2066 && character <= 0x2069);
     return turns || character == 0x2028 || character == 0x2029 || character >= UTF8_BAD;
 }
+
+bool utf8_is_text(const char *s, size_t length) {
+    unsigned step = 0;
+    for (size_t i = 0; i < length; i += step) {
+        uint32_t character = utf8_decode(s + i, length - i, &step);
+        bool blank = character == '\n' || character == '\r' || character == '\t';
+        if (character == UTF8_BAD || (character < 0x20 && !blank)) return false;
+    }
+    return true;
+}

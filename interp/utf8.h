@@ -20,4 +20,7 @@ unsigned utf8_width(uint32_t character);
  * direction of the text around. */
 bool utf8_unprintable(uint32_t character);
 
+/* Nothing but characters, among them no controls besides tabs and line ends. */
+bool utf8_is_text(const char *s, size_t length);
+
 #endif

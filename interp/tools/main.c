@@ -51,11 +51,10 @@ static void do_job_on_large_stack(job *j) {
     }
     pthread_attr_destroy(&attributes);
     if (started) {
-        /* Interrupts go to the thread that works, so that they end a read it waits in. */
-        sigset_t interrupts;
-        sigemptyset(&interrupts);
-        sigaddset(&interrupts, SIGINT);
-        pthread_sigmask(SIG_BLOCK, &interrupts, NULL);
+        /* Signals go to the thread that works, so that they end what it waits for. */
+        sigset_t signals;
+        sigfillset(&signals);
+        pthread_sigmask(SIG_BLOCK, &signals, NULL);
         pthread_join(thread, NULL);
     } else {
         do_job(j);

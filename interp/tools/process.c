@@ -10,12 +10,12 @@
 /* What functions may need below the last point where they ask whether there is stack left. */
 #define STACK_MARGIN ((size_t)256 * 1024)
 
-volatile sig_atomic_t process_interrupted;
+volatile sig_atomic_t process_interrupted, process_stays;
 
 /* The first Ctrl-C asks, the second does not. */
 static void take_interrupt(int number) {
     (void)number;
-    if (process_interrupted) _exit(EXIT_INTERRUPTED);
+    if (process_interrupted && !process_stays) _exit(EXIT_INTERRUPTED);
     process_interrupted = 1;
 }
 

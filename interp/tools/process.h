@@ -6,6 +6,8 @@
 
 /* Set by the first Ctrl-C, which asks what is running to stop. */
 extern volatile sig_atomic_t process_interrupted;
+/* Set by who has more to lose than what is running: then Ctrl-C only asks, however often. */
+extern volatile sig_atomic_t process_stays;
 
 /* From here on Ctrl-C sets process_interrupted, and while that is set ends the program; a closed pipe and a file that
  * may not grow are errors of the write that meets them. */

@@ -27,13 +27,12 @@ static bool is_set(const char *variable) {
     return setting != NULL && setting[0] != '\0';
 }
 
-bool report_terminal(void) {
-    const char *terminal = getenv("TERM");
-    return isatty(STDERR_FILENO) && terminal != NULL && strcmp(terminal, "dumb") != 0;
+bool report_terminal(int file) {
+    return isatty(file) && is_set("TERM") && strcmp(getenv("TERM"), "dumb") != 0;
 }
 
 diag_style report_style(const options *o) {
-    bool color = report_terminal() && !is_set("NO_COLOR");
+    bool color = report_terminal(STDERR_FILENO) && !is_set("NO_COLOR");
     if (options_is(o, OPTION_color, "always")) color = true;
     if (options_is(o, OPTION_color, "never")) color = false;
     return (diag_style){.color = color, .json = options_is(o, OPTION_diagnostics, "json")};

@@ -18,8 +18,8 @@ typedef enum exit_code {
     EXIT_INTERRUPTED = 130,
 } exit_code;
 
-/* Standard error is a terminal that knows how to erase a line. */
-bool report_terminal(void);
+/* The file is a terminal that knows how to move its cursor and erase a line. */
+bool report_terminal(int file);
 
 /* Color and form as the options and the terminal have it. */
 diag_style report_style(const options *o);

@@ -108,7 +108,7 @@ static bool evaluate(job *j, results *out) {
 /* Nobody who does not watch a terminal is told how far a run is, unless they ask. */
 static bool evaluate_and_report(job *j, results *out) {
     bool plain = options_is(j->o, OPTION_progress, "plain");
-    if (options_is(j->o, OPTION_progress, "never") || !(plain || report_terminal())) return evaluate(j, out);
+    if (options_is(j->o, OPTION_progress, "never") || !(plain || report_terminal(STDERR_FILENO))) return evaluate(j, out);
     progress_line line;
     progress_open(&line, j->c, !plain);
     j->out.progress = &line;

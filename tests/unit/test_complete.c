@@ -11,12 +11,23 @@
 #include "runtime/context.h"
 #include "runtime/text.h"
 
+static void define(workspace *w, const char *name) {
+    ck_assert(workspace_bind(w, name, value_i64(1), "", 1));
+}
+
 /* The candidates for a line with the cursor at its end, each behind a blank; in front, what they complete. */
 static void check_line(const char *before, const char *line, const char *expected) {
     context c;
     context_init(&c);
+    workspace session;
+    workspace_init(&session, &c, (engine_options){0});
+    input typed;
+    input_init(&typed, &c);
+    typed.lines = before != NULL;
+    if (before != NULL) text_add(&typed.text, before);
+    define(&session, "squirrel");
     completion found;
-    complete_scope scope = {.before = before};
+    complete_scope scope = {&session, &typed};
     ck_assert(complete_line(&found, &c, &scope, line, strlen(line)));
     text got;
     text_init(&got, &c);
@@ -26,14 +37,16 @@ static void check_line(const char *before, const char *line, const char *expecte
     ck_assert_msg(strcmp(text_data(&got), expected) == 0, "%s: %s, expected %s", line, text_data(&got), expected);
     text_close(&got);
     completion_close(&found);
+    input_close(&typed);
+    workspace_close(&session);
     ck_assert_uint_eq(c.mem.live, 0);
     context_close(&c);
 }
 
-START_TEST(names) {
-    check_line(NULL, "squ", "squ: square squeeze");
-    check_line(NULL, "sum(squ", "squ: square squeeze");
-    check_line(NULL, "x.squ", "squ: square squeeze");
+START_TEST(names_of_the_language) {
+    check_line(NULL, "squ", "squ: square squeeze squirrel");
+    check_line(NULL, "sum(squ", "squ: square squeeze squirrel");
+    check_line(NULL, "x.squ", "squ: square squeeze squirrel");
     check_line(NULL, "relu(x) + lga", "lga: lgamma");
     check_line(NULL, "top", "top: top_k");
     check_line(NULL, "whi", "whi: while");
@@ -62,18 +75,18 @@ END_TEST
 
 START_TEST(comments_and_strings) {
     check_line(NULL, "1 // squ", "squ:");
-    check_line("1 // comment\n", "squ", "squ: square squeeze");
+    check_line("1 // comment\n", "squ", "squ: square squeeze squirrel");
     check_line(NULL, "print(\"squ", "squ:");
-    check_line(NULL, "print(\"a\", squ", "squ: square squeeze");
-    check_line(NULL, "print(\"//\", squ", "squ: square squeeze");
+    check_line(NULL, "print(\"a\", squ", "squ: square squeeze squirrel");
+    check_line(NULL, "print(\"//\", squ", "squ: square squeeze squirrel");
 }
 END_TEST
 
 START_TEST(commands) {
     check_line(NULL, ":sa", "sa: save");
     check_line(NULL, "  :se", "se: set");
-    check_line(NULL, ":ty squ", "squ: square squeeze");
-    check_line(NULL, ":grad f(squ", "squ: square squeeze");
+    check_line(NULL, ":ty squ", "squ: square squeeze squirrel");
+    check_line(NULL, ":grad f(squ", "squ: square squeeze squirrel");
     check_line(NULL, ":nanbreak o", "o: off on");
     check_line(NULL, ":nanbreak ", ": off on");
     check_line(NULL, ":explain K010", "K010: K0101 K0102 K0103 K0104 K0105 K0106 K0107 K0108");
@@ -115,7 +128,7 @@ START_TEST(paths) {
     check_line(NULL, ":load ", ": w.npy with space.npy x/");
     check_line(NULL, ":load with s", "with s: with space.npy");
     check_line(NULL, ":read w x/te", "te: test.npy");
-    check_line(NULL, ":save squ", "squ: square squeeze");
+    check_line(NULL, ":save squ", "squ: square squeeze squirrel");
     /* Only the path of load and save is one. */
     check_line(NULL, "print(\"w", "w:");
     check_line(NULL, "save(\"a\", \"w", "w:");
@@ -152,10 +165,17 @@ START_TEST(without_memory) {
         context_init(&c);
         c.mem.fail_at = n;
         completion found;
-        complete_scope scope = {.before = "let square_root = 2.0;\n"};
-        bool ok = complete_line(&found, &c, &scope, "squ", 3);
+        workspace session;
+        workspace_init(&session, &c, (engine_options){0});
+        input typed;
+        input_init(&typed, &c);
+        complete_scope scope = {&session, &typed};
+        const char line[] = "let squeak = 1; squ";
+        bool ok = complete_line(&found, &c, &scope, line, sizeof line - 1);
         ck_assert(ok == (c.err.code == ERROR_NONE));
         completion_close(&found);
+        input_close(&typed);
+        workspace_close(&session);
         ck_assert_uint_eq(c.mem.live, 0);
         context_close(&c);
         if (ok) break;
@@ -167,7 +187,7 @@ Suite *suite_complete(void);
 Suite *suite_complete(void) {
     Suite *s = suite_create("complete");
     TCase *t = tcase_create("complete");
-    tcase_add_test(t, names);
+    tcase_add_test(t, names_of_the_language);
     tcase_add_test(t, names_of_the_input);
     tcase_add_test(t, handlers);
     tcase_add_test(t, comments_and_strings);

@@ -26,16 +26,17 @@ static bool offer_codes(completion *t, const char *line, size_t cursor) {
 }
 
 /* What a command takes, of which line[begin..cursor) is there. */
-static bool complete_argument(completion *t, command_takes takes, const char *line, size_t begin, size_t cursor) {
+static bool complete_argument(completion *t, const complete_scope *scope, command_takes takes, const char *line,
+                              size_t begin, size_t cursor) {
     static const char *const positions[] = {"on", "off"};
     const char *blank = memchr(line + begin, ' ', cursor - begin);
     t->from = begin;
     switch (takes) {
     case TAKES_EXPRESSION:
     case TAKES_FUNCTION:
-    case TAKES_NAME: return complete_text(t, NULL, line, begin, cursor);
+    case TAKES_NAME: return complete_text(t, scope, line, begin, cursor);
     case TAKES_NAME_FILE:
-        if (blank == NULL) return complete_text(t, NULL, line, begin, cursor);
+        if (blank == NULL) return complete_text(t, scope, line, begin, cursor);
         t->from = (size_t)(blank - line) + strspn(blank, " ");
         return complete_path(t, line, cursor);
     case TAKES_FILE: return complete_path(t, line, cursor);
@@ -49,7 +50,8 @@ static bool complete_argument(completion *t, command_takes takes, const char *li
 }
 
 /* line[colon] is the colon of a command. */
-static bool complete_command(completion *t, const char *line, size_t colon, size_t cursor) {
+static bool complete_command(completion *t, const complete_scope *scope, const char *line, size_t colon,
+                             size_t cursor) {
     size_t word = colon + 1, end = word;
     while (end < cursor && line[end] != ' ') end++;
     t->from = word;
@@ -60,16 +62,16 @@ static bool complete_command(completion *t, const char *line, size_t colon, size
     while (end < cursor && line[end] == ' ') end++;
     t->from = cursor;
     if (!commands_find(line + word, length, &id, &unknown)) return true;
-    return complete_argument(t, command_table[id].takes, line, end, cursor);
+    return complete_argument(t, scope, command_table[id].takes, line, end, cursor);
 }
 
 bool complete_line(completion *out, context *c, const complete_scope *scope, const char *line, size_t cursor) {
     *out = (completion){.from = cursor};
     candidates_init(&out->found, c);
     size_t blanks = strspn(line, " \t");
-    bool ok = scope->before == NULL && blanks < cursor && line[blanks] == ':'
-                  ? complete_command(out, line, blanks, cursor)
-                  : complete_text(out, scope->before, line, 0, cursor);
+    bool ok = scope->typed->lines == 0 && blanks < cursor && line[blanks] == ':'
+                  ? complete_command(out, scope, line, blanks, cursor)
+                  : complete_text(out, scope, line, 0, cursor);
     candidates_sort(&out->found);
     return ok;
 }

@@ -2,11 +2,14 @@
 #ifndef KINA_COMPLETE_H
 #define KINA_COMPLETE_H
 
+#include "interp/input.h"
 #include "interp/tools/repl/candidates.h"
+#include "interp/workspace.h"
 
 /* What the line that is being typed belongs to. */
 typedef struct complete_scope {
-    const char *before;         /* the input's earlier lines; NULL: none */
+    const workspace *session;
+    const input *typed;         /* the input's earlier lines */
 } complete_scope;
 
 typedef struct completion {
@@ -23,8 +26,9 @@ void completion_close(completion *t);
 
 /* Parts of complete_line. */
 
-/* line[begin..cursor) is program text, behind `before` if that is not NULL. */
-bool complete_text(completion *t, const char *before, const char *line, size_t begin, size_t cursor) MUST_CHECK;
+/* line[begin..cursor) is program text, behind the input's earlier lines. */
+bool complete_text(completion *t, const complete_scope *scope, const char *line, size_t begin,
+                   size_t cursor) MUST_CHECK;
 /* Offers the entries of a folder that begin as the last part of the path line[from..cursor) does; folders end
  * in '/'. t->from moves to that part. */
 bool complete_path(completion *t, const char *line, size_t cursor) MUST_CHECK;

@@ -51,6 +51,13 @@ static bool offer_language(setting *s) {
     return true;
 }
 
+static bool offer_session(setting *s, const workspace *session) {
+    for (int i = 0; i < workspace_count(session); i++) {
+        if (!offer(s, workspace_at(session, i)->name)) return false;
+    }
+    return true;
+}
+
 static bool offer_handlers(setting *s) {
     for (int i = 0; i < PARSE_HANDLERS; i++) {
         if (!offer(s, parse_handlers[i])) return false;
@@ -104,7 +111,7 @@ static void drop_found(setting *s) {
 }
 
 /* An empty word begins nearly everything, so nothing is offered for it but handlers and paths. */
-static bool complete_program(setting *s, const char *line, size_t cursor) {
+static bool complete_program(setting *s, const workspace *session, const char *line, size_t cursor) {
     if (!look_back(s)) return false;
     if (s->last.fault.kind == LEX_STRING_OPEN) {
         drop_found(s);
@@ -114,20 +121,20 @@ static bool complete_program(setting *s, const char *line, size_t cursor) {
     }
     bool handler = s->last.kind == TOKEN_WITH, nothing = in_comment(s) || (s->length == 0 && !handler);
     if (handler || nothing) drop_found(s);
-    return nothing || (handler ? offer_handlers(s) : offer_language(s));
+    return nothing || (handler ? offer_handlers(s) : offer_session(s, session) && offer_language(s));
 }
 
-bool complete_text(completion *t, const char *before, const char *line, size_t begin, size_t cursor) {
+bool complete_text(completion *t, const complete_scope *scope, const char *line, size_t begin, size_t cursor) {
     t->from = word_begin(line, cursor);
     setting s = {.t = t, .typed = line + t->from, .length = cursor - t->from};
     arena a;
     arena_init(&a, t->found.c);
     text in_front;
     text_init(&in_front, t->found.c);
-    if (before != NULL) text_add(&in_front, before);
+    text_add(&in_front, text_data(&scope->typed->text));
     text_add_bytes(&in_front, line + begin, t->from - begin);
     bool ok = !in_front.failed && source_init(&s.src, &a, "", text_data(&in_front), in_front.length) &&
-              complete_program(&s, line, cursor);
+              complete_program(&s, scope->session, line, cursor);
     text_close(&in_front);
     arena_close(&a);
     return ok;

@@ -49,15 +49,6 @@ ptrdiff_t history_search(const input_history *h, const char *words, ptrdiff_t fr
 
 /* ---- the file's text ---- */
 
-static bool is_text(const char *s, size_t length) {
-    unsigned step = 0;
-    for (size_t i = 0; i < length; i += step) {
-        uint32_t character = utf8_decode(s + i, length - i, &step);
-        if (character == UTF8_BAD || (character < 0x20 && character != '\n' && character != '\t')) return false;
-    }
-    return true;
-}
-
 /* Resolves \n and \\ where it stands; the length that is left. */
 static size_t unescape(char *s, size_t length) {
     size_t n = 0;
@@ -182,7 +173,7 @@ static bool load_file(input_history *h, const char *path) {
     file_end end = {0};
     bool ok = read_end(h->c, file, &end) || cannot_read(h, path);
     char *lines = end.bytes + end.from;
-    if (ok && !is_text(lines, end.length)) {
+    if (ok && !utf8_is_text(lines, end.length)) {
         ok = error_set(&h->c->err, ERROR_K0603, nowhere, "the history '%s' is not text; it is left alone", path);
     }
     struct stat s;

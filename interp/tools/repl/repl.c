@@ -2,9 +2,12 @@
 #include "interp/tools/repl/repl.h"
 
 #include <string.h>
+#include <unistd.h>
 
-#include "interp/input.h"
 #include "interp/nan_check.h"
+#include "interp/tools/process.h"
+#include "interp/tools/repl/rc.h"
+#include "interp/tools/repl/terminal.h"
 #include "runtime/context.h"
 
 /* ---- showing ---- */
@@ -18,6 +21,7 @@ void repl_report(repl *r, const engine *e) {
     fflush(stdout);
     bool loaded = e != NULL && e->src.text != NULL;
     bool known = r->c->err.code != ERROR_NONE;
+    if (known || (loaded && e->diags.errors > 0)) r->failed = true;
     if (loaded && !known) known = !report_diagnostics(r->c, &e->diags, r->style);
     if (known) (void)report_error(r->c, loaded ? &e->src : NULL, r->style);
 }
@@ -35,7 +39,7 @@ void repl_begin(repl *r) {
 /* A long evaluation says how far it is where somebody watches. */
 static bool enter_and_report(repl *r, engine *e, workspace_outcome *out) {
     bool plain = options_is(r->o, OPTION_progress, "plain");
-    if (options_is(r->o, OPTION_progress, "never") || !(plain || report_terminal()))
+    if (options_is(r->o, OPTION_progress, "never") || !(plain || report_terminal(STDERR_FILENO)))
         return workspace_enter(&r->w, e, out);
     progress_line line;
     progress_open(&line, r->c, !plain);
@@ -77,7 +81,7 @@ bool repl_enter(repl *r, const source_text *given) {
 }
 
 source_text repl_typed(const repl *r, const char *words, size_t length) {
-    return (source_text){.path = "<repl>", .text = words, .length = length, .first_line = r->line};
+    return (source_text){.path = r->path, .text = words, .length = length, .first_line = r->line};
 }
 
 bool repl_load(repl *r, const char *words, engine *e) {
@@ -90,12 +94,16 @@ bool repl_load(repl *r, const char *words, engine *e) {
 
 /* ---- the loop ---- */
 
-static void answer(repl *r, input *in) {
+void repl_answer(repl *r) {
+    input *in = &r->typed;
     while (in->text.length > 0 && strchr(" \t\n", in->text.data[in->text.length - 1]) != NULL)
         in->text.data[--in->text.length] = '\0';
     const char *words = text_data(&in->text);
     if (in->text.length == 0) return;
-    if (r->in->remember != NULL) r->in->remember(r->in, words, in->text.length);
+    if (r->in->remember != NULL) {
+        r->in->remember(r->in, words, in->text.length);
+        repl_report(r, NULL);
+    }
     if (words[strspn(words, " \t\n")] == ':') {
         command_do(r, words + strspn(words, " \t\n"));
     } else {
@@ -106,7 +114,8 @@ static void answer(repl *r, input *in) {
 }
 
 /* Reads lines until the input is whole. */
-static reader_result read_input(repl *r, input *in) {
+reader_result repl_read(repl *r) {
+    input *in = &r->typed;
     const char *line;
     size_t length;
     input_clear(in);
@@ -124,11 +133,9 @@ static reader_result read_input(repl *r, input *in) {
 
 static exit_code run_loop(repl *r) {
     context *c = r->c;
-    input in;
-    input_init(&in, c);
     exit_code code = EXIT_DONE;
     while (!r->leaving && r->out->failure == 0) {
-        reader_result found = read_input(r, &in);
+        reader_result found = repl_read(r);
         if (found == READER_CANCEL && !r->in->terminal) code = EXIT_INTERRUPTED;
         if (found == READER_FAILED) code = report_error(c, NULL, r->style);
         if (found == READER_CANCEL && r->in->terminal) {
@@ -137,30 +144,43 @@ static exit_code run_loop(repl *r) {
         }
         if (found != READER_LINE) break;
         if (c->err.code == ERROR_NONE) {
-            answer(r, &in);
+            repl_answer(r);
         } else {
             repl_report(r, NULL);
         }
         if (r->out->failure == 0) *r->out->stop = 0;
     }
-    input_close(&in);
     return code;
 }
 
+/* A terminal without line editing is a terminal still; why there is none is said. */
+static void open_reader(repl *r) {
+    if (terminal_present() && !options_given(r->o, OPTION_echo)) r->in = terminal_open(r->c, &r->scope);
+    if (r->in != NULL && !terminal_use_history(r->in)) repl_report(r, NULL);
+    if (r->in != NULL) return;
+    repl_report(r, NULL);
+    r->in = reader_plain(r->c, options_given(r->o, OPTION_echo));
+}
+
 exit_code repl_run(const options *o, context *c, output *out, engine_options with, const source_text *p) {
-    repl r = {.o = o, .c = c, .out = out, .style = report_style(o)};
+    repl r = {.path = "<repl>", .o = o, .c = c, .out = out, .style = report_style(o)};
     r.time_limit = o->value[OPTION_time_limit].number;
     r.nan_check = options_given(o, OPTION_nan_check);
     workspace_init(&r.w, c, with);
     exit_code code = EXIT_DONE;
-    r.in = reader_plain(c, options_given(o, OPTION_echo));
+    input_init(&r.typed, c);
+    r.scope = (complete_scope){&r.w, &r.typed};
+    open_reader(&r);
+    process_stays = r.in != NULL && r.in->terminal;
     if (r.in == NULL) {
         code = report_error(c, NULL, r.style);
     } else {
+        if (r.in->terminal && !options_given(o, OPTION_no_rc)) rc_enter(&r);
         if (p != NULL) (void)repl_enter(&r, p);
         code = run_loop(&r);
         r.in->close(r.in);
     }
+    input_close(&r.typed);
     workspace_close(&r.w);
     return code;
 }

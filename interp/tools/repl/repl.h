@@ -2,9 +2,11 @@
 #ifndef KINA_REPL_H
 #define KINA_REPL_H
 
+#include "interp/input.h"
 #include "interp/workspace.h"
 #include "interp/tools/output.h"
 #include "interp/tools/report.h"
+#include "interp/tools/repl/complete.h"
 #include "interp/tools/repl/reader.h"
 
 #define REPL_PROMPT "kina> "
@@ -17,7 +19,11 @@ typedef struct repl {
     reader *in;
     output *out;
     diag_style style;           /* of diagnostics, and whether results have color */
+    complete_scope scope;       /* of completion */
+    input typed;                /* the input being read, or answered */
+    const char *path;           /* what messages call the place of the lines that are read */
     uint32_t line;              /* lines read so far: where the next input begins */
+    bool failed;                /* an error was reported; for who looks at it */
     int64_t time_limit;         /* nanoseconds for one input; 0: none */
     bool nan_check;             /* stop where a NaN or an infinity begins */
     bool leaving;               /* :quit */
@@ -28,6 +34,11 @@ typedef struct repl {
  * Mistakes are reported and the session goes on; the exit code says how it ended: 0, 130 when an interrupt on a pipe
  * ended it, 6 when its input cannot be read or its output not be written. */
 exit_code repl_run(const options *o, context *c, output *out, engine_options with, const source_text *p);
+
+/* Reads an input: LINE when r->typed is one. */
+reader_result repl_read(repl *r) MUST_CHECK;
+/* Does what r->typed says, or shows why not. */
+void repl_answer(repl *r);
 
 /* ---- for commands ---- */
 
