@@ -11,6 +11,7 @@ nothing to warn of.
 import argparse
 import concurrent.futures
 import ctypes
+import math
 import os
 import pickle
 import random
@@ -29,6 +30,7 @@ import run as lowered  # noqa: E402
 
 GCC = ["gcc", "-O2", "-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
 LIMIT = 60  # seconds for a call
+SANITIZED = 1
 DRAWS = 50  # until sizes fit that no name tells: those of cotangents of what a run cuts out
 MODES = ["value_and_grad", "grad", "vjp", "jvp"]
 HEAD = re.compile(r"^fn (\w+)\((.*)\) -> (.*?) \{", re.MULTILINE)
@@ -182,6 +184,61 @@ def compare(binary, folder, emitted, seed, calls):
     return None
 
 
+def c_number(dtype, x):
+    if dtype not in ("F32", "F64"):
+        return "INT64_MIN" if x == -2**63 else str(int(x))
+    return "NAN" if math.isnan(x) else ("-" if x < 0 else "") + "INFINITY" if math.isinf(x) else repr(x)
+
+
+def host(emitted, arguments):
+    """A C program that calls the function again and again, letting one more request for memory succeed each time."""
+    given = []
+    for p, (dtype, shape, data, _) in zip(emitted.parameters, arguments):
+        numbers = ", ".join(c_number(dtype, x) for x in data)
+        if p.rank == 0:
+            given.append(numbers)
+            continue
+        element = {"F32": "float", "F64": "double", "I32": "int32_t", "I64": "int64_t", "Bool": "bool"}[dtype]
+        kind = f"kina_{dtype.lower()}_{p.rank}"
+        given.append(f"({kind}){{({element}[]){{{numbers or '0'}}}, {{{', '.join(map(str, shape))}}}}}")
+    return f"""#include <stdio.h>
+#include <stdlib.h>
+static long allowed;
+static void *meagre(size_t size) {{ return allowed-- > 0 ? malloc(size) : NULL; }}
+#define malloc meagre
+#include "{emitted.c}"
+int main(void) {{
+    struct {emitted.symbol}_results out;
+    for (long requests = 0;; requests++) {{
+        allowed = requests;
+        int code = {emitted.symbol}({', '.join([*given, '&out'])});
+        if ((code != 0) != (out.error != NULL) || (code == 1) != (allowed < 0)) return printf("code %d, %ld left\\n", code, allowed), 1;
+        {emitted.symbol}_free(&out);
+        if (code != 1) return 0;
+    }}
+}}
+"""
+
+
+def sanitize(folder, emitted, seed):
+    """Words on what AddressSanitizer, UBSan and LeakSanitizer find, or None."""
+    source, program = os.path.join(folder, f"{emitted.name}.host.c"), os.path.join(folder, f"{emitted.name}.host")
+    rng = random.Random(f"{seed}:{emitted.name}:host")
+    for _ in range(DRAWS):
+        arguments = emitted.arguments(rng, {})
+        found = call(emitted, arguments)
+        if not isinstance(found, str):
+            break
+    with open(source, "w", encoding="utf-8") as f:
+        f.write(host(emitted, arguments))
+    sanitizers = ["-std=c11", "-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover"]
+    compiled = subprocess.run(["gcc", *sanitizers, "-o", program, source, "-lm"], capture_output=True, text=True)
+    if compiled.returncode != 0:
+        return compiled.stderr[:400]
+    done = subprocess.run([program], capture_output=True, text=True, timeout=LIMIT)
+    return None if done.returncode == 0 else f"{done.stdout}{done.stderr}"[:900]
+
+
 def around(text, match):
     """The program with a function that has a gradient around one that may have none."""
     name, parameters, results = match.groups()
@@ -228,6 +285,8 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for emitted in pool.map(lambda e: e.make(binary), of):
                 words = compare(binary, folder, emitted, options.seed, 3)
+                if words is None and emitted.trouble is None and len(emitted.name) % SANITIZED == 0:
+                    words = sanitize(folder, emitted, options.seed)
                 passed += words is None
                 failed += words is not None
                 if words is not None:
