@@ -8,6 +8,7 @@
  *   c_value.c         variables: types, sizes, entries, literals
  *   c_live.c          where a tensor is read last, and who frees it
  *   c_graph.c         nodes: ops, sizes, branches, loops
+ *   c_call.c          calls, and the functions that call themselves
  *   c_tape.c          tapes
  *   c_op.c            the table of emissions by class of op
  *   c_scalar.c        elementwise ops on one element
@@ -59,7 +60,8 @@ typedef struct c_writer {
     arena *a;
     const dims *dims;
     const c_signature *signature;
-    text types, records, helpers, literals, body;   /* parts of the file, in this order */
+    /* Parts of the file, in this order; body: of the function that is being written. */
+    text types, records, helpers, literals, prototypes, functions, body;
     c_set structs, called, names;   /* which types and helpers are in the file; names in use */
     c_set read;                 /* tensors whose sizes or entries the text reads */
     c_var *of;                  /* by variable */
@@ -77,6 +79,15 @@ typedef struct c_value {
     const char *name;
     op_type type;
 } c_value;
+
+/* ---- c_function.c ---- */
+/* Begins the function around a graph: names its parameters. Whoever calls restores w with c_close_function. */
+void c_open_function(c_writer *w, graph *g);
+void c_close_function(c_writer *w, const c_writer *outer);
+/* Its nodes, behind what checks its arguments. */
+void c_body(c_writer *w);
+/* "(void)x;" for parameters that nothing reads. */
+void c_add_unused_params(c_writer *w, text *t);
 
 /* ---- c_text.c ---- */
 void *c_take(c_writer *w, size_t bytes);
@@ -173,6 +184,12 @@ void c_share(c_writer *w, var to, var from, const region *r, int i);
 /* ---- c_graph.c ---- */
 void c_region(c_writer *w, const region *r);
 void c_node(c_writer *w, const region *r, int i);
+
+/* "float y;": what is set inside of a block. */
+void c_declare(c_writer *w, var v, const char *otherwise);
+
+/* ---- c_call.c ---- */
+void c_call(c_writer *w, const node *n);
 
 /* ---- c_tape.c ---- */
 void c_tape_node(c_writer *w, const region *r, int i);

@@ -45,14 +45,33 @@ static field *fields_of(c_writer *w) {
     return fields;
 }
 
-static void name_params(c_writer *w) {
-    const region *top = w->g->top;
+void c_open_function(c_writer *w, graph *g) {
+    const region *top = g->top;
+    w->g = g;
+    w->names = w->read = (c_set){0};
+    w->depth = 1;
+    w->fails = false;
+    w->where = (span){0, 0};
+    text_init(&w->body, w->c);
+    c_find_last(w);
+    if (w->of == NULL) return;
     for (int i = 0; i < top->param_count; i++) {
         if (graph_at(w->g, top->params[i])->tape != NULL) c_refuse(w, "a tape as a parameter cannot be written as C");
         else (void)c_declared(w, graph_type(w->g, top->params[i]));
         (void)c_name(w, top->params[i], "x");
         w->of[top->params[i]].borrowed = true;
     }
+}
+
+void c_close_function(c_writer *w, const c_writer *outer) {
+    w->g = outer->g;
+    w->of = outer->of;
+    w->names = outer->names;
+    w->read = outer->read;
+    w->body = outer->body;
+    w->depth = outer->depth;
+    w->fails = outer->fails;
+    w->where = outer->where;
 }
 
 static void add_results(c_writer *w, text *t, const field *fields, int count) {
@@ -110,8 +129,8 @@ static void check_params(c_writer *w, uint8_t *checked) {
     }
 }
 
-/* The nodes; the sizes of cotangents may be known only behind some of them. */
-static void write_nodes(c_writer *w) {
+/* The sizes of cotangents may be known only behind some of the nodes. */
+void c_body(c_writer *w) {
     const region *top = w->g->top;
     uint8_t *checked = C_ARRAY(w, uint8_t, top->param_count);
     if (checked == NULL) return;
@@ -145,7 +164,7 @@ static void give_results(c_writer *w, const field *fields) {
     }
 }
 
-static void add_unused_params(c_writer *w, text *t) {
+void c_add_unused_params(c_writer *w, text *t) {
     const region *top = w->g->top;
     for (int i = 0; i < top->param_count; i++) {
         const c_var *of = &w->of[top->params[i]];
@@ -155,8 +174,7 @@ static void add_unused_params(c_writer *w, text *t) {
 }
 
 static void write_body(c_writer *w, const field *fields) {
-    w->depth = 1;
-    write_nodes(w);
+    c_body(w);
     if (!w->failed) give_results(w, fields);
     if (w->fails) c_helper(w, "free", DT_I64, false);
 }
@@ -172,8 +190,7 @@ static const char memory_types[] =
     "typedef struct {\n"
     "    kina_block *blocks;\n"
     "    int code;\n"
-    "    const char *error;\n"
-    "} kina_memory;\n\n";
+    "    const char *error;\n";
 
 static const char tape_type[] = "typedef struct {\n"
                                 "    void *entries;\n"
@@ -228,7 +245,7 @@ static void add_function(c_writer *w, text *t) {
     add_prototype(w, t, false);
     text_format(t, " {\n    *out = (struct %s_results){0};\n", w->signature->name);
     if (w->fails) text_add(t, "    kina_memory kina_all = {0}, *kina = &kina_all;\n");
-    add_unused_params(w, t);
+    c_add_unused_params(w, t);
     text_add_bytes(t, text_data(&w->body), w->body.length);
     if (w->fails)
         text_add(t, "end:\n    kina_free(kina);\n    out->error = kina->error;\n    return kina->code;\n}\n");
@@ -262,6 +279,8 @@ static void add_file(c_writer *w, text *t, const field *fields) {
     add_declarations(w, t, fields);
     text_add(t, "/* ---- what the function calls ---- */\n\n");
     if (w->fails) text_add(t, memory_types);
+    if (w->functions.length > 0) text_add(t, "    int depth; /* of functions that call themselves */\n");
+    if (w->fails) text_add(t, "} kina_memory;\n\n");
     if (w->records.length > 0) text_add(t, tape_type);
     text_add_bytes(t, text_data(&w->records), w->records.length);
     text_add(t, w->records.length > 0 ? "\n" : "");
@@ -269,30 +288,36 @@ static void add_file(c_writer *w, text *t, const field *fields) {
     text_add_bytes(t, text_data(&w->helpers), w->helpers.length);
     text_add_bytes(t, text_data(&w->literals), w->literals.length);
     text_add(t, w->literals.length > 0 ? "\n" : "");
+    text_add_bytes(t, text_data(&w->prototypes), w->prototypes.length);
+    text_add(t, w->prototypes.length > 0 ? "\n" : "");
+    text_add_bytes(t, text_data(&w->functions), w->functions.length);
     text_add(t, "/* ---- the function ---- */\n\n");
     add_function(w, t);
     add_free(w, t, fields, count);
 }
 
+static bool any_failed(const c_writer *w) {
+    return w->failed || w->types.failed || w->records.failed || w->helpers.failed || w->literals.failed ||
+           w->prototypes.failed || w->functions.failed || w->body.failed;
+}
+
 static void write_all(c_writer *w, text *out, text *header) {
-    c_find_last(w);
-    if (w->of == NULL) return;
-    name_params(w);
+    c_open_function(w, w->g);
+    if (w->failed) return;
     const field *fields = fields_of(w);
     if (!w->failed) write_body(w, fields);
-    bool cut = w->types.failed || w->records.failed || w->helpers.failed || w->literals.failed || w->body.failed;
-    if (cut) w->failed = true;
-    if (!w->failed) add_file(w, out, fields);
-    if (!w->failed && header != NULL) add_header(w, header, fields);
-    if (out->failed || (header != NULL && header->failed)) w->failed = true;
+    if (!any_failed(w)) add_file(w, out, fields);
+    if (!any_failed(w) && header != NULL) add_header(w, header, fields);
+    w->failed = any_failed(w) || out->failed || (header != NULL && header->failed);
 }
 
 bool c_write_function(graph *g, const c_signature *signature, text *out, text *header) {
     c_writer w = {.g = g, .c = g->c, .a = g->a, .dims = g->algebra->self, .signature = signature};
-    text *const parts[] = {&w.types, &w.records, &w.helpers, &w.literals, &w.body};
+    text *const parts[] = {&w.types, &w.records, &w.helpers, &w.literals, &w.prototypes, &w.functions};
     for (size_t i = 0; i < COUNT_OF(parts); i++) text_init(parts[i], w.c);
     write_all(&w, out, header);
     for (size_t i = 0; i < COUNT_OF(parts); i++) text_close(parts[i]);
+    text_close(&w.body);
     if (w.failed && w.c->err.code == ERROR_NONE)
         error_set(&w.c->err, ERROR_K0901, w.where, "the C of this could not be written");
     return !w.failed;

@@ -13,7 +13,8 @@
 typedef struct c_signature {
     const char *name;           /* "f_grad" */
     const char *summary;        /* "the gradients of `f`": what it gives */
-    const program *from;        /* the program it was derived from: its source, for comments and messages */
+    const program *from;        /* the program it was derived from, for messages and the functions that it calls */
+    const struct code_program *code;    /* the same as code */
 } c_signature;
 
 /* Appends the file to out, and what declares the function to header unless that is NULL. False with the context's error set: out of memory, or K0701 with the place of what

@@ -3,8 +3,7 @@
 
 #include "interp/c_emit.h"
 
-/* "float y;": what is set inside of blocks. */
-static void declare(c_writer *w, var v, const char *otherwise) {
+void c_declare(c_writer *w, var v, const char *otherwise) {
     const graph_var *x = graph_at(w->g, v);
     const char *name = c_name(w, v, otherwise);
     c_line(w, "%s %s;", x->tape != NULL ? "kina_tape" : c_declared(w, &x->type), name);
@@ -38,7 +37,7 @@ static void branch(c_writer *w, const node *n, int which) {
 
 static void if_node(c_writer *w, const node *n) {
     for (int k = 0; k < n->m; k++)
-        if (n->out[k] != VAR_NONE) declare(w, n->out[k], "t");
+        if (n->out[k] != VAR_NONE) c_declare(w, n->out[k], "t");
     c_open(w, "if (%s)", c_of(w, n->in[0])->name);
     branch(w, n, 0);
     const region *otherwise = n->inside[1];
@@ -164,25 +163,6 @@ static void while_node(c_writer *w, const region *r, int i) {
     }
 }
 
-/* ---- calls ---- */
-
-/* A function with a rule of its own, or the rule: its body in a block. */
-static void call_node(c_writer *w, const node *n) {
-    const region *body = n->call->body;
-    if (body == NULL) {
-        c_refuse(w, "`%s`, which calls itself, cannot be written as C", n->call->name);
-        return;
-    }
-    for (int k = 0; k < n->n; k++) w->of[body->params[k]].same = n->in[k];
-    for (int k = 0; k < n->m; k++)
-        if (n->out[k] != VAR_NONE) declare(w, n->out[k], n->call->name);
-    c_open(w, "/* %s */", n->call->name);
-    c_region(w, body);
-    for (int k = 0; k < n->m && k < body->result_count; k++)
-        if (n->out[k] != VAR_NONE) c_hand_over(w, w->of[n->out[k]].name, body->results[k], body, body->count);
-    c_close(w);
-}
-
 /* ---- all nodes ---- */
 
 static void emit(c_writer *w, const region *r, int i) {
@@ -199,7 +179,7 @@ static void emit(c_writer *w, const region *r, int i) {
     case NODE_STOP: break;
     case NODE_IF: if_node(w, n); break;
     case NODE_WHILE: while_node(w, r, i); break;
-    case NODE_CALL: call_node(w, n); break;
+    case NODE_CALL: c_call(w, n); break;
     case NODE_TAPE:
     case NODE_PUSH:
     case NODE_POP:

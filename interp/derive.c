@@ -135,7 +135,7 @@ static const char *summary_of(deriving *d) {
 }
 
 static bool write_c(deriving *d, const char *name, text *out) {
-    c_signature signature = {.name = name, .summary = summary_of(d), .from = &d->e->program};
+    c_signature signature = {.name = name, .summary = summary_of(d), .from = &d->e->program, .code = d->e->code};
     return signature.summary != NULL && c_write_function(&d->g, &signature, out, d->wish->header);
 }
 
