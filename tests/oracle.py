@@ -313,6 +313,23 @@ def test_many_parameters(k):
     k.ends(0, "p.kina", "--so", so, "--fn", "f", "--random", "3", says=["PASS f"])
 
 
+def test_manifest_has_all_digits(k):
+    k.file("p.kina", "fn f(x: I64, y: tensor<I64, [2]>, z: F64) -> (I64, tensor<I64, [2]>, F64) { (x, y, z) }\n")
+    so = k.library("""struct r { int64_t x; I64_1 y; double z; };
+void _mlir_ciface_f(struct r *out, int64_t x, I64_1 *y, double z) {
+    int64_t *p = malloc(16);
+    p[0] = y->aligned[0], p[1] = y->aligned[1];
+    *out = (struct r){x, {p, p, 0, {2}, {1}}, z};
+    if (x != 9007199254740993 || p[0] != INT64_MAX || p[1] != INT64_MIN || z != 0.1) out->x = 0;
+}
+""")
+    k.file("m.json", '{"program": "p.kina", "so": "lib.so", "random": 1, "seed": 7, "tests": [\n'
+           '  {"name": "1 \\"-2", "fn": "f", "args": {"x": 9007199254740993, "y": [9223372036854775807, -9223372036854775808], "z": 1e-1}},\n'
+           '  {"fn": "f", "args": {"x": 9223372036854775808, "y": [1, 2], "z": 0}}]}')
+    k.ends(5, "--manifest", "m.json", says=['PASS 1 "-2', "'9223372036854775808' is out of range for I64", "1 passed, 1 failed"])
+    need(so, "a library")
+
+
 def test_nested_results(k):
     k.file("p.kina", "fn f(x: F32) -> (F32, (F64, I32), F32) { (x, (F64(x), 7), -x) }\n")
     so = k.library("struct r { float a; double b; int32_t c; float d; };\n"

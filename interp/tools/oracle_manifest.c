@@ -58,6 +58,37 @@ static const char *place_path(manifest *m, const char *path) {
     return arena_format(&m->a, "%s%s", path[0] == '/' ? "" : m->folder, path);
 }
 
+/* cJSON knows doubles alone, and an I64 has more digits. So numbers are read as strings behind a mark, of the digits
+ * that the file has, and stand in the tree as raw text. */
+#define DIGITS_MARK "\\u0001"
+enum { DIGITS = 1 };
+
+static void quote_numbers(text *t, const char *bytes, size_t length) {
+    bool inside = false;
+    for (size_t i = 0; i < length; i++) {
+        size_t digits = inside ? 0 : strspn(bytes + i, "+-.0123456789eE");
+        if (digits > 0 && (bytes[i] == '-' || (bytes[i] >= '0' && bytes[i] <= '9'))) {
+            text_add(t, "\"" DIGITS_MARK);
+            text_add_bytes(t, bytes + i, digits);
+            text_add_char(t, '"');
+            i += digits - 1;
+            continue;
+        }
+        if (bytes[i] == '"') inside = !inside;
+        text_add_char(t, bytes[i]);
+        if (inside && bytes[i] == '\\' && i + 1 < length) text_add_char(t, bytes[++i]);
+    }
+}
+
+static void unquote_numbers(cJSON *entry) {
+    for (; entry != NULL; entry = entry->next) {
+        unquote_numbers(entry->child);
+        if (!cJSON_IsString(entry) || entry->valuestring[0] != DIGITS) continue;
+        memmove(entry->valuestring, entry->valuestring + 1, strlen(entry->valuestring));
+        entry->type = cJSON_Raw;
+    }
+}
+
 /* An entry as the text that the command line would have. */
 static const char *text_of(manifest *m, const cJSON *entry) {
     if (cJSON_IsString(entry))
@@ -111,7 +142,7 @@ static bool read_option(manifest *m, const cJSON *entry, const char *where, opti
         out->o.value[id].text = cJSON_IsTrue(entry) ? "" : NULL;
         return true;
     }
-    if (!cJSON_IsString(entry) && !cJSON_IsNumber(entry))
+    if (!cJSON_IsString(entry) && !cJSON_IsRaw(entry))
         return malformed(m, where, "a string or a number is expected for", entry->string);
     const char *given = text_of(m, entry);
     if (given != NULL && is_path(id)) given = place_path(m, given);
@@ -178,6 +209,14 @@ static bool parse(manifest *m, const char *bytes, size_t length) {
         for (const char *p = bytes; p < end; p++) line += *p == '\n';
         return error_set(&m->c->err, ERROR_K0603, nowhere, "'%s': line %d: no JSON", m->path, line);
     }
+    cJSON_Delete(root);
+    text quoted;
+    text_init(&quoted, m->c);
+    quote_numbers(&quoted, bytes, length);
+    root = quoted.failed ? NULL : cJSON_ParseWithLength(text_data(&quoted), quoted.length);
+    text_close(&quoted);
+    if (root == NULL) return error_set(&m->c->err, ERROR_K0506, nowhere, "out of memory for a manifest");
+    unquote_numbers(root);
     bool ok = read_tests(m, root);
     cJSON_Delete(root);
     return ok;
