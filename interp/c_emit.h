@@ -40,6 +40,7 @@ typedef struct c_var {
     const char *name;           /* an expression that may be repeated: "x", "2.0f"; NULL: not yet there */
     bool borrowed;              /* the entries belong to a parameter or a literal */
     bool moved;                 /* the entries belong to another variable now */
+    bool shared;                /* another variable may have them too */
     bool carried;               /* of a loop, in its condition and body: the loop frees it */
     var same;                   /* it is this other variable; VAR_NONE */
     const region *home;
@@ -71,6 +72,7 @@ typedef struct c_writer {
     int entry_room;
     bool fails;                 /* something in the function may go to its end */
     span where;                 /* of what is being emitted */
+    span said;                  /* of what the last comment says */
     bool failed;
 } c_writer;
 
@@ -178,6 +180,11 @@ void c_release_behind(c_writer *w, const region *r, int i);
 /* Makes `target`, declared already, another owner of v's entries: moved where node i of r reads v last (i = its count: r
  * gives it), else counted once more, or copied. */
 void c_hand_over(c_writer *w, const char *target, var v, const region *r, int i);
+/* "kind name = v's name;": the same with the declaration. */
+void c_begin(c_writer *w, const char *kind, const char *name, var v, const region *r, int i);
+/* Whether v's entries are its own at the end of r, which gives it: it goes on under its own name then. */
+bool c_goes_on(c_writer *w, var v, const region *r);
+bool c_shared(const c_writer *w, var v);
 /* The same where `to` was declared with the entries of `from`. */
 void c_share(c_writer *w, var to, var from, const region *r, int i);
 

@@ -84,20 +84,27 @@ static void add_results(c_writer *w, text *t, const field *fields, int count) {
     text_add(t, "    const char *error; /* what went wrong; NULL: nothing did */\n};\n");
 }
 
+enum { LINE_MOST = 100 };
+
+/* typed: on lines of their own, with Kina's types. */
 static void add_prototype(c_writer *w, text *t, bool typed) {
     const region *top = w->g->top;
+    size_t begin = t->length;
     text_format(t, "int %s(", w->signature->name);
     for (int i = 0; i < top->param_count; i++) {
         const op_type *of = graph_type(w->g, top->params[i]);
-        text_format(t, "%s %s", c_declared(w, of), w->of[top->params[i]].name);
-        if (typed) {
-            text_add(t, " /* ");
-            add_type(w, t, of);
-            text_add(t, " */");
+        const char *kind = c_declared(w, of), *name = w->of[top->params[i]].name;
+        if (!typed && t->length - begin + strlen(kind) + strlen(name) > LINE_MOST) {
+            text_add(t, "\n       ");
+            begin = t->length - 7;
         }
-        text_add(t, ", ");
+        text_format(t, "%s%s %s,", typed ? "\n    " : i > 0 ? " " : "", kind, name);
+        if (typed) text_add(t, " /* ");
+        if (typed) add_type(w, t, of);
+        if (typed) text_add(t, " */");
     }
-    text_format(t, "struct %s_results *out)", w->signature->name);
+    bool further = !typed && t->length - begin + strlen(w->signature->name) > LINE_MOST - 20;
+    text_format(t, "%sstruct %s_results *out)", typed ? "\n    " : further ? "\n        " : " ", w->signature->name);
 }
 
 /* ---- the body ---- */
@@ -147,12 +154,16 @@ static void give_results(c_writer *w, const field *fields) {
     const char **held = C_ARRAY(w, const char *, top->result_count);
     for (int i = 0; held != NULL && i < top->result_count; i++) {
         if (fields[i].type.rank == 0) continue;
+        held[i] = c_of(w, top->results[i])->name;
+        bool own = !c_shared(w, c_root(w, top->results[i]));
+        if (c_goes_on(w, top->results[i], top)) {
+            if (!own) c_own(w, &(c_value){held[i], fields[i].type});
+            continue;
+        }
         held[i] = c_named(w, c_string(w, "result_%s", fields[i].name));
-        c_line(w, "%s %s;", c_struct(w, &fields[i].type), held[i]);
-        c_hand_over(w, held[i], top->results[i], top, top->count);
+        c_begin(w, c_struct(w, &fields[i].type), held[i], top->results[i], top, top->count);
+        c_own(w, &(c_value){held[i], fields[i].type});
     }
-    for (int i = 0; held != NULL && i < top->result_count; i++)
-        if (held[i] != NULL) c_own(w, &(c_value){held[i], fields[i].type});
     for (int i = 0; held != NULL && i < top->result_count; i++) {
         if (held[i] == NULL) {
             c_line(w, "out->%s = %s;", fields[i].name, c_of(w, top->results[i])->name);

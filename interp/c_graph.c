@@ -61,12 +61,7 @@ static void carries(c_writer *w, const region *r, int i) {
         if (w->of[held].name == NULL || c_wish(w, held) != NULL) c_name(w, held, "t");
         const graph_var *x = graph_at(w->g, held);
         const char *kind = x->tape != NULL ? "kina_tape" : c_declared(w, &x->type);
-        if (x->tape == NULL && x->type.rank > 0) {
-            c_line(w, "%s %s;", kind, w->of[held].name);
-            c_hand_over(w, w->of[held].name, n->in[k], r, i);
-        } else {
-            c_line(w, "%s %s = %s;", kind, w->of[held].name, c_of(w, n->in[k])->name);
-        }
+        c_begin(w, kind, w->of[held].name, n->in[k], r, i);
     }
 }
 
@@ -112,27 +107,37 @@ static void yield(c_writer *w, const node *n) {
     }
 }
 
-/* The condition as an expression, where it is one op on numbers beside literals. */
-static const char *plain_condition(c_writer *w, const region *r) {
-    const node *last = r->count > 0 ? r->nodes[r->count - 1] : NULL;
+/* The node's number as an expression of others, where it is one; NULL: it is not. */
+static const char *expression_of(c_writer *w, const node *n) {
     const char *x[3] = {0};
-    for (int i = 0; i < r->count; i++) {
+    if (n->kind == NODE_NUMBER) return number_of(w, &n->constant);
+    if (n->kind == NODE_EMPTY) return c_string(w, "(%s.count == 0)", c_of(w, n->in[0])->name);
+    if (n->kind != NODE_OP || n->n > 3 || !c_scalar_written((op_id)n->op) || op_table[n->op].class == CLASS_WHERE)
+        return NULL;
+    if (n->op == OP_div || n->op == OP_rem || n->op == OP_mod) return NULL; /* they may have to check */
+    for (int k = 0; k < n->n; k++) {
+        if (graph_type(w->g, n->in[k])->rank > 0) return NULL;
+        x[k] = c_of(w, n->in[k])->name;
+    }
+    if (n->op == OP_not && n->in[0] != VAR_NONE && graph_at(w->g, n->in[0])->maker->kind == NODE_EMPTY)
+        return c_string(w, "(%s.count > 0)", c_of(w, graph_at(w->g, n->in[0])->maker->in[0])->name);
+    return c_factor(w, c_scalar(w, (op_id)n->op, n->attrs, (dtype)graph_type(w->g, n->in[0])->dtype, x));
+}
+
+/* The condition as an expression, where it is made of numbers that are read once; NULL: it is not. */
+static const char *plain_condition(c_writer *w, const region *r) {
+    for (int i = 0; i < r->count && !w->failed; i++) {
         const node *n = r->nodes[i];
-        if (n->kind == NODE_NUMBER)
-            w->of[n->out[0]].name = number_of(w, &n->constant);
-        else if (n != last)
-            return NULL;
+        if (n->kind == NODE_OP && (n->op == OP_identity || n->op == OP_carry)) continue;
+        c_var *of = n->m == 1 ? &w->of[n->out[0]] : NULL;
+        bool once = of != NULL && (of->reads == 1 || n->kind == NODE_NUMBER);
+        const char *expression = once ? expression_of(w, n) : NULL;
+        if (expression == NULL) return NULL;
+        of->name = expression;
     }
-    if (last == NULL) return c_of(w, r->results[0])->name;
-    if (last->kind == NODE_EMPTY && c_root(w, r->results[0]) == last->out[0])
-        return c_string(w, "%s.count == 0", c_of(w, last->in[0])->name);
-    if (last->kind != NODE_OP || last->n > 3 || !c_scalar_written((op_id)last->op)) return NULL;
-    if (c_root(w, r->results[0]) != last->out[0]) return NULL;
-    for (int k = 0; k < last->n; k++) {
-        if (graph_type(w->g, last->in[k])->rank > 0) return NULL;
-        x[k] = c_of(w, last->in[k])->name;
-    }
-    return c_scalar(w, (op_id)last->op, last->attrs, (dtype)graph_type(w->g, last->in[0])->dtype, x);
+    const char *whole = r->result_count == 1 ? c_of(w, r->results[0])->name : NULL;
+    if (whole == NULL || whole[0] != '(') return whole;
+    return c_string(w, "%.*s", (int)strlen(whole) - 2, whole + 1);
 }
 
 static void while_node(c_writer *w, const region *r, int i) {
@@ -195,7 +200,29 @@ static void emit(c_writer *w, const region *r, int i) {
     }
 }
 
+enum { COMMENT_MOST = 70 };
+
+/* Above loops over entries, the expression of the source that they compute, or whose derivative they are part of. */
+static void comment(c_writer *w, const node *n) {
+    const source *src = w->signature->from->src;
+    span of = n->where.end > 0 ? n->where : n->answers;
+    bool shaped = n->kind == NODE_OP && n->op != OP_identity && n->op != OP_carry && n->op != OP_reshape;
+    bool any = n->m > 0 && n->out[0] != VAR_NONE && graph_type(w->g, n->out[0])->rank > 0;
+    for (int k = 0; k < n->n; k++) any = any || graph_type(w->g, n->in[k])->rank > 0;
+    if (!shaped || !any || of.end == 0 || (of.begin == w->said.begin && of.end == w->said.end)) return;
+    w->said = of;
+    const char *words = src->text + of.begin;
+    size_t length = strcspn(words, "\r\n"), whole = of.end - of.begin;
+    bool cut = length < whole || whole > COMMENT_MOST;
+    if (length > whole) length = whole;
+    if (length > COMMENT_MOST) length = COMMENT_MOST;
+    for (size_t i = 0; i + 1 < length; i++)
+        if ((words[i] == '*' && words[i + 1] == '/') || (words[i] == '/' && words[i + 1] == '*')) return;
+    c_line(w, "/* %s%.*s%s */", n->where.end > 0 ? "" : "derivative of ", (int)length, words, cut ? " ..." : "");
+}
+
 void c_node(c_writer *w, const region *r, int i) {
+    comment(w, r->nodes[i]);
     emit(w, r, i);
     if (!w->failed) c_release_behind(w, r, i);
 }

@@ -127,6 +127,28 @@ static bool may_move(const c_var *of, const region *r, int i) {
     return last && !of->carried && !of->moved;
 }
 
+static void retain(c_writer *w, c_var *of, const char *name) {
+    of->shared = true;
+    c_retain(w, name);
+}
+
+void c_begin(c_writer *w, const char *kind, const char *name, var v, const region *r, int i) {
+    const graph_var *x = graph_at(w->g, v);
+    c_var *of = c_of(w, v);
+    if (x->tape == NULL && x->type.rank > 0 && !c_owned(w, c_root(w, v))) {
+        c_line(w, "%s %s;", kind, name);
+        c_hand_over(w, name, v, r, i);
+        return;
+    }
+    c_line(w, "%s %s = %s;", kind, name, of->name != NULL ? of->name : "");
+    c_read(w, of->name != NULL ? of->name : "");
+    if (x->tape != NULL || x->type.rank == 0) return;
+    if (may_move(of, r, i))
+        of->moved = true;
+    else
+        retain(w, of, name);
+}
+
 void c_hand_over(c_writer *w, const char *target, var v, const region *r, int i) {
     c_var *of = c_of(w, v);
     var root = c_root(w, v);
@@ -142,17 +164,30 @@ void c_hand_over(c_writer *w, const char *target, var v, const region *r, int i)
     if (may_move(of, r, i))
         of->moved = true;
     else
-        c_retain(w, target);
+        retain(w, of, target);
 }
 
 void c_share(c_writer *w, var to, var from, const region *r, int i) {
     c_var *of = c_of(w, from);
     w->of[to].borrowed = !c_owned(w, c_root(w, from));
     if (w->of[to].borrowed) return;
-    if (may_move(of, r, i))
+    w->of[to].shared = c_shared(w, c_root(w, from));
+    if (may_move(of, r, i)) {
         of->moved = true;
-    else
-        c_retain(w, w->of[to].name);
+        return;
+    }
+    w->of[to].shared = true;
+    retain(w, of, w->of[to].name);
+}
+
+bool c_shared(const c_writer *w, var v) {
+    return w->of[v].shared || graph_at(w->g, v)->maker == NULL || graph_at(w->g, v)->maker->kind != NODE_OP;
+}
+
+bool c_goes_on(c_writer *w, var v, const region *r) {
+    c_var *of = c_of(w, v);
+    if (!c_owned(w, c_root(w, v)) || !may_move(of, r, r->count)) return false;
+    return of->moved = true;
 }
 
 void c_take_over(c_writer *w, const c_site *s) {

@@ -93,9 +93,8 @@ static void fold_close(c_writer *w, const folding *f, const char *y) {
 }
 
 /* "T name = start; for ...: name = join(name, entry)" */
-static const char *accumulate(c_writer *w, folding *f, const char *base, op_id op) {
+static const char *accumulate(c_writer *w, folding *f, const char *name, op_id op) {
     dtype t = (dtype)f->s->in[0].type.dtype;
-    const char *name = c_named(w, base);
     c_nest l;
     c_line(w, "%s %s = %s;", c_element(t), name, neutral(op, t));
     const char *entry = inner_open(w, f, &l);
@@ -123,7 +122,13 @@ void c_reduce(c_writer *w, const c_site *s) {
     dtype t = (dtype)s->in[0].type.dtype;
     if (op_table[s->op].class == CLASS_REDUCE_NONEMPTY) check_entries(w, s);
     folding f = fold_open(w, s);
-    const char *y = accumulate(w, &f, t == DT_Bool ? "is_true" : name_of(s->op), s->op);
+    bool itself = s->out.type.rank == 0 && s->op != OP_mean;
+    const char *y = itself ? s->out.name : c_named(w, t == DT_Bool ? "is_true" : name_of(s->op));
+    (void)accumulate(w, &f, y, s->op);
+    if (itself) {
+        c_loops_end(w, &f.kept);
+        return;
+    }
     if (s->op == OP_mean) y = c_two(w, OP_div, t, y, count_of(w, &f, t));
     fold_close(w, &f, y);
 }
@@ -145,7 +150,7 @@ static const char *exponentials(c_writer *w, folding *f, const char *most) {
 void c_logsumexp(c_writer *w, const c_site *s) {
     dtype t = (dtype)s->in[0].type.dtype;
     folding f = fold_open(w, s);
-    const char *most = accumulate(w, &f, "most", OP_max), *sum = exponentials(w, &f, most);
+    const char *most = accumulate(w, &f, c_named(w, "most"), OP_max), *sum = exponentials(w, &f, most);
     const char *log = c_two(w, OP_add, t, most, c_scalar(w, OP_log, NULL, t, &sum));
     fold_close(w, &f, c_string(w, "isinf(%s) ? %s : %s", most, most, log));
 }
@@ -160,7 +165,7 @@ void c_softmax(c_writer *w, const c_site *s) {
     c_new(w, &s->out, sizes);
     for (int i = 0; i < x->type.rank; i++)
         if (!is_in(f.axes, i)) f.at[i] = c_loop(w, &f.kept, sizes[i]);
-    const char *most = accumulate(w, &f, "most", OP_max), *sum = exponentials(w, &f, most);
+    const char *most = accumulate(w, &f, c_named(w, "most"), OP_max), *sum = exponentials(w, &f, most);
     if (s->op == OP_log_softmax) {
         const char *log = c_named(w, "log_sum");
         c_line(w, "const %s %s = %s;", c_element(t), log, c_scalar(w, OP_log, NULL, t, &sum));

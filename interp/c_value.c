@@ -152,7 +152,8 @@ const char *c_entry(c_writer *w, const c_value *v, const char *const *at) {
     const char *place = NULL;
     if (v->type.rank == 0) return v->name;
     for (int i = 0; i < v->type.rank; i++) {
-        if (at[i] == NULL) continue;
+        bool counts = at[i] != NULL && at[i][0] == 'i' && at[i][1] >= '0' && at[i][1] <= '9';
+        if (at[i] == NULL || (counts && v->type.dims[i] == 1)) continue;
         if (place == NULL || strcmp(place, "0") == 0)
             place = at[i];
         else

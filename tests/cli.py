@@ -246,7 +246,7 @@ def test_grad_as_c(k):
                     "fn inverse(x: tensor<F64, [2, 2]>) -> F64 { sum(inv(x)) }\n")
     c, header, refused = (os.path.join(k.folder, name) for name in ("f.c", "f.h", "refused.c"))
     need(k.ends(0, "grad", source, "--fn", "f", "--emit", "kina").out == k.ends(0, "grad", source, "--fn", "f").out, "kina")
-    need("int f_value_and_grad(kina_f64_1 x" in k.ends(0, "grad", source, "--fn", "f", "--emit", "c").out, "a prototype")
+    need("int f_value_and_grad(\n    kina_f64_1 x," in k.ends(0, "grad", source, "--fn", "f", "--emit", "c").out, "a prototype")
     need(k.ends(0, "grad", source, "--fn", "f", "--emit", "c", "-o", c, "--emit-header", header).out == "", "-o")
     with open(c, encoding="utf-8") as f, open(header, encoding="utf-8") as h:
         need("struct f_value_and_grad_results {" in f.read() and "struct f_value_and_grad_results {" in h.read(), "files")

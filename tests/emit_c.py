@@ -34,7 +34,7 @@ SANITIZED = 6
 DRAWS = 50  # until sizes fit that no name tells: those of cotangents of what a run cuts out
 MODES = ["value_and_grad", "grad", "vjp", "jvp"]
 HEAD = re.compile(r"^fn (\w+)\((.*)\) -> (.*?) \{", re.MULTILINE)
-PORT = re.compile(r"(?:kina_(\w+)_(\d)|(float|double|int32_t|int64_t|bool)) (\w+)(?: /\* (.*?) \*/)?")
+PORT = re.compile(r"(?:kina_(\w+)_(\d)|(float|double|int32_t|int64_t|bool)) (\w+)[,;]?(?: /\* (.*?) \*/)?")
 DTYPES = {"f32": "F32", "f64": "F64", "i32": "I32", "i64": "I64", "bool": "Bool",
           "float": "F32", "double": "F64", "int32_t": "I32", "int64_t": "I64"}
 REFUSED = {"by_rule": "K0702"}     # a rule of its own has none for a second derivative
@@ -84,7 +84,7 @@ class Emitted:
             return self
         with open(self.c, encoding="utf-8") as f:
             c = f.read()
-        head = re.search(rf"^int {self.symbol}\((.*), struct", c, re.MULTILINE).group(1)
+        head = re.search(rf"^int {self.symbol}\((.*?)struct", c, re.MULTILINE | re.DOTALL).group(1)
         self.parameters = [Port(m) for m in PORT.finditer(head)]
         body = re.search(rf"struct {self.symbol}_results {{\n(.*?)\n}};", c, re.DOTALL).group(1)
         self.results = [Port(m) for m in PORT.finditer(body)]

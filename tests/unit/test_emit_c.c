@@ -52,8 +52,11 @@ START_TEST(names_and_types_stay) {
          "  let memcpy = F64(x) * F64(i0); sum(memcpy) * int\n}\n",
          DERIVATIVE_VALUE_AND_GRAD);
     holds(&m, &m.header,
-          "int f_value_and_grad(kina_f32_1 x /* tensor<F32, [N]> */, double v_int /* F64 */, "
-          "kina_i64_1 v_i0 /* tensor<I64, [N]> */, struct f_value_and_grad_results *out);\n");
+          "int f_value_and_grad(\n"
+          "    kina_f32_1 x, /* tensor<F32, [N]> */\n"
+          "    double v_int, /* F64 */\n"
+          "    kina_i64_1 v_i0, /* tensor<I64, [N]> */\n"
+          "    struct f_value_and_grad_results *out);\n");
     holds(&m, &m.header, "    kina_f32_1 d_x; /* tensor<F32, [N]> */\n");
     holds(&m, &m.file, "kina_f64_1 v_memcpy;\n");
     holds(&m, &m.file, "CHECK(v_i0.dims[0] == x.dims[0], \"the argument v_i0: axis 0 is not x.dims[0]\");\n");
