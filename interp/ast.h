@@ -279,8 +279,7 @@ struct expr {
 /* What is there before a program begins, visible in all of it: a variable of a session. */
 typedef struct global {
     const char *name;
-    const struct value *v;  /* a number, a tensor, or a tuple of them; its type is theirs */
-    bool dim;               /* the size that a dim name stands for: v is an I64 */
+    const struct value *v;  /* a number, a tensor, (), or a tuple of them; its type is theirs */
 } global;
 
 typedef struct program {

@@ -175,6 +175,28 @@ const capture_set *captures_of(const capture_set *all, const fn_decl *fn) {
     return NULL;
 }
 
+static bool set_reads(const capture_set *set, const symbol *s) {
+    for (int i = 0; s->fn != NULL && i < set->callee_count; i++) {
+        if (set->callees[i] == s->fn) return true;
+    }
+    return set_has(set, s);
+}
+
+bool captures_item_reads(const program *p, const item *it, const symbol *s, bool *reads) {
+    finder f = {.a = p->a};
+    fn_decl outside = {.body = it->value}; /* no symbol is its own */
+    capture_set own = {.fn = &outside};
+    if (it->kind == ITEM_FN) {
+        visit_fn(&f, it->fn);
+    } else {
+        visit_type(&f, &own, it->type);
+        visit(&f, &own, it->value);
+    }
+    *reads = set_reads(&own, s);
+    for (const capture_set *set = f.all; set != NULL && !*reads; set = set->next) *reads = set_reads(set, s);
+    return !f.failed;
+}
+
 /* Passes captures from callees to callers until nothing changes. */
 static void close_over_callees(finder *f) {
     bool changed = true;

@@ -182,6 +182,7 @@ const type *check_block(checker *c, expr *e, expect x) {
 /* ---- what is there before the program ---- */
 
 static const type *type_of_value(checker *c, const value *v) {
+    if (v->kind == VALUE_UNIT) return &check_unit_type;
     if (v->kind != VALUE_TUPLE) {
         op_type t = {.dtype = v->dtype, .rank = (uint8_t)value_rank(v)};
         if (t.rank > 0) memcpy(t.dims, value_dims(v), t.rank * sizeof *t.dims);
@@ -203,9 +204,7 @@ static symbol *global_symbol(checker *c, const global *g) {
         c->failed = true;
         return NULL;
     }
-    symbol *s = check_symbol(c, g->dim ? SYMBOL_DIM : SYMBOL_LET, name, (span){0, 0}, type_of_value(c, g->v));
-    if (s != NULL && g->dim) s->dim = value_as_int(g->v);
-    return s;
+    return check_symbol(c, SYMBOL_LET, name, (span){0, 0}, type_of_value(c, g->v));
 }
 
 static void bind_globals(checker *c) {

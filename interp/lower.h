@@ -20,6 +20,10 @@ typedef struct capture_set {
 capture_set *captures_find(const program *p) MUST_CHECK;
 const capture_set *captures_of(const capture_set *all, const fn_decl *fn);
 
+/* Whether an item of the top level reads a symbol, itself or in what is written in it; not in what it calls. False
+ * with the context's error set. */
+bool captures_item_reads(const program *p, const item *it, const symbol *s, bool *reads) MUST_CHECK;
+
 /* NULL with the context's error set when out of memory. */
 code_program *lower_program(const program *p) MUST_CHECK;
 void code_release(context *c, code_program *p);

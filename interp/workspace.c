@@ -52,7 +52,7 @@ bool workspace_assemble(const workspace_list *list, const bool *out, const sourc
     for (int i = 0; i < list->count; i++) {
         const workspace_entry *d = &list->items[i]->entry;
         if (!workspace_text(d)) {
-            variable[globals++] = (global){.name = d->name, .v = &d->v, .dim = d->kind == WORKSPACE_DIM};
+            variable[globals++] = (global){.name = d->name, .v = &d->v};
         } else if (!out[i]) {
             piece[pieces++] = (source_text){d->path, d->folder, d->text, strlen(d->text), d->line};
         }
@@ -92,13 +92,47 @@ static void forget_old_warnings(engine *e) {
     d->last = link;
 }
 
+/* What the input defines anew may be another thing to the definitions that use it: those that are wrong then are left
+ * out too. If the input is wrong without them, it is loaded once more with them, so that all errors are shown. */
+static bool load_sound(const workspace_list *list, const bool *out, const source_text *input, engine *e) {
+    bool *less = ARENA_ARRAY(&e->a, bool, list->count + 1);
+    const char **why = ARENA_ARRAY(&e->a, const char *, list->count + 1);
+    if (less == NULL || why == NULL) return false;
+    memcpy(less, out, (size_t)list->count * sizeof *less);
+    int found = 0, all = 0;
+    do {
+        if (workspace_assemble(list, less, input, e)) return true;
+        if (e->c->err.code != ERROR_NONE || !workspace_exclude(list, e, &e->a, less, why, &found)) return false;
+        all += found;
+    } while (found > 0);
+    return all > 0 && workspace_assemble(list, out, input, e);
+}
+
+/* A name that is not defined because its definition was set aside. */
+static void explain_aside(const workspace *w, engine *e) {
+    for (diag *d = e->diags.first; d != NULL; d = d->next) {
+        if (d->code != ERROR_K0101) continue;
+        for (int i = 0; i < w->entries.count; i++) {
+            const workspace_entry *x = workspace_at(w, i);
+            size_t length = strlen(x->name);
+            if (x->aside == NULL || d->at.end - d->at.begin != length) continue;
+            if (memcmp(e->src.text + d->at.begin, x->name, length) != 0) continue;
+            diag_add_note(&e->diags, d, (span){0, 0}, "`%s` is set aside: %s", x->name, x->aside);
+            diag_add_help(&e->diags, d, "define `%s` again", x->name);
+        }
+    }
+}
+
 bool workspace_load(workspace *w, const source_text *input, engine *e) {
     engine_init(e, w->c, w->with);
     if (!engine_parse(e, input, 1)) return false;
     bool *out = ARENA_ARRAY(&e->a, bool, w->entries.count + 1);
     if (out == NULL) return false;
+    for (int i = 0; i < w->entries.count; i++) out[i] = workspace_at(w, i)->aside != NULL;
     leave_out_defined(&w->entries, &e->program, out);
-    bool ok = workspace_assemble(&w->entries, out, input, e) && workspace_keepable(w, e);
-    if (w->c->err.code == ERROR_NONE) forget_old_warnings(e);
+    bool ok = load_sound(&w->entries, out, input, e) && workspace_keepable(e);
+    if (w->c->err.code != ERROR_NONE) return false;
+    if (!ok) explain_aside(w, e);
+    forget_old_warnings(e);
     return ok;
 }

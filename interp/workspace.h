@@ -3,7 +3,8 @@
  * Functions are kept as text, and so are lets that bind functions; all other lets as values. Each input is loaded into
  * a fresh engine, as the last piece of a program whose first pieces are the definitions and which finds the variables
  * there (ast.h, `global`). So nothing but text and values outlives an engine, and an input that fails changes
- * nothing. The library's part of a prompt: it reads no line and prints none. */
+ * nothing. The names of dims that a let opens are its input's alone: a function that uses them is generic to the
+ * inputs behind it. The library's part of a prompt: it reads no line and prints none. */
 #ifndef KINA_WORKSPACE_H
 #define KINA_WORKSPACE_H
 
@@ -13,7 +14,6 @@ typedef enum workspace_kind {
     WORKSPACE_FN,               /* `fn f ...` */
     WORKSPACE_LET,              /* a let that binds a function; its value is made anew for each input */
     WORKSPACE_VALUE,            /* any other let, and `it` */
-    WORKSPACE_DIM,              /* a dim name that a let opened, as the number that it stands for */
 } workspace_kind;
 
 /* What one name means. It stays as it is: when the name gets another meaning there is another entry. */
@@ -24,7 +24,7 @@ typedef struct workspace_entry {
     const char *path, *folder;  /* of its input, as in source_text */
     uint32_t line;
     const char *text;           /* FN, LET: the item, behind as many blanks as put it in its column; NULL of others */
-    value v;                    /* VALUE, DIM */
+    value v;                    /* VALUE */
     const char *aside;          /* FN, LET: it does not check at present, and why; NULL: it does */
 } workspace_entry;
 
@@ -59,7 +59,7 @@ typedef struct workspace_news {
 typedef struct workspace_outcome {
     results results;            /* of the final expression, if there is one; names live as long as the engine */
     value last;                 /* its value whole, () without one */
-    const type *type;           /* its type, as the engine's program has it */
+    const char *type;           /* its type; NULL without one */
     int news_count;
     workspace_news *news;       /* in the engine's arena */
 } workspace_outcome;

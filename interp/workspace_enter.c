@@ -1,13 +1,14 @@
 /* Running an input, and keeping what it defines. */
 #include <string.h>
 
+#include "interp/lower.h"
 #include "interp/workspace_state.h"
 #include "runtime/context.h"
 #include "runtime/print.h"
 
 /* What an input gives a meaning to. */
 typedef struct found {
-    workspace_entry entry;      /* FN, LET: complete; VALUE, DIM: without a value yet */
+    workspace_entry entry;      /* FN, LET: complete; VALUE: without a value yet */
     const symbol *symbol;
     struct found *next;
 } found;
@@ -16,7 +17,7 @@ typedef struct entering {
     workspace *w;
     engine *e;
     found *first, **last;
-    int values;                 /* how many of them are values and dims */
+    int values;                 /* how many of them are values */
     bool failed;
 } entering;
 
@@ -48,8 +49,8 @@ static void keep_text(entering *n, found *f, const item *it) {
     const source *src = &n->e->src;
     text t, shown;
     uint32_t column;
-    text_init(&t, n->w->c);
-    text_init(&shown, n->w->c);
+    text_init(&t, n->e->c);
+    text_init(&shown, n->e->c);
     source_position(src, it->at.begin, &f->entry.line, &column);
     text_add_repeat(&t, ' ', column - 1);
     text_add_bytes(&t, src->text + it->at.begin, it->at.end - it->at.begin);
@@ -88,14 +89,6 @@ static void find_pattern(entering *n, const pattern *p, const item *let) {
     if (as_text && f != NULL) keep_text(n, f, let);
 }
 
-static void find_dims(entering *n, const type_expr *t) {
-    for (int i = 0; t != NULL && t->kind == TYPE_EXPR_TUPLE && i < t->count; i++) find_dims(n, t->items[i]);
-    for (int i = 0; t != NULL && t->kind == TYPE_EXPR_TENSOR && i < t->count; i++) {
-        const expr *d = t->dims[i];
-        if (d->kind == EXPR_NAME && d->u.name.binds) (void)find_entry(n, WORKSPACE_DIM, d->u.name.symbol);
-    }
-}
-
 static bool find_all(entering *n) {
     const expr *body = n->e->program.main.body;
     uint32_t begin = workspace_input_begin(n->e);
@@ -106,7 +99,6 @@ static bool find_all(entering *n) {
             found *f = find_entry(n, WORKSPACE_FN, it->fn->symbol);
             if (f != NULL) keep_text(n, f, it);
         } else if (it->kind == ITEM_LET) {
-            find_dims(n, it->type);
             find_pattern(n, it->pattern, it);
         }
     }
@@ -114,17 +106,46 @@ static bool find_all(entering *n) {
     return !n->failed;
 }
 
-bool workspace_keepable(workspace *w, engine *e) {
-    entering n = {.w = w, .e = e};
+/* The text of a let is all that is kept of it, so it cannot use what its name meant before. */
+static bool check_own_name(entering *n, const found *f) {
+    const expr *body = n->e->program.main.body;
+    const item *own = NULL;
+    const symbol *before = NULL;
+    for (int i = 0; i < body->u.block.count && own == NULL; i++) {
+        const item *it = &body->u.block.items[i];
+        if (it->kind == ITEM_FN && strcmp(it->fn->name, f->entry.name) == 0) before = it->fn->symbol;
+        if (it->kind != ITEM_LET || it->pattern->kind != PATTERN_NAME) continue;
+        if (it->pattern->symbol == f->symbol) {
+            own = it;
+        } else if (it->pattern->symbol->name == f->symbol->name) {
+            before = it->pattern->symbol;
+        }
+    }
+    bool reads = false;
+    if (own == NULL || before == NULL) return true;
+    if (!captures_item_reads(&n->e->program, own, before, &reads)) return false;
+    if (!reads) return true;
+    const char *name = f->entry.name;
+    diag *d = diag_error(&n->e->diags, ERROR_K0704, f->symbol->at, "a session cannot keep what `%s` was before it", name);
+    diag_add_help(&n->e->diags, d, "give the new function another name, such as `%s2`", name);
+    return false;
+}
+
+bool workspace_keepable(engine *e) {
+    entering n = {.e = e};
     n.last = &n.first;
-    return find_all(&n);
+    bool ok = find_all(&n);
+    for (found *f = n.first; ok && f != NULL; f = f->next) {
+        if (f->entry.kind == WORKSPACE_LET) ok = check_own_name(&n, f);
+    }
+    return ok;
 }
 
 /* ---- the run ---- */
 
 static const char *type_of(entering *n, const value *v) {
     text t;
-    text_init(&t, n->w->c);
+    text_init(&t, n->e->c);
     value_print_type(&t, v);
     const char *kept = t.failed ? NULL : arena_text(&n->e->a, text_data(&t), t.length);
     text_close(&t);
@@ -153,8 +174,8 @@ static bool can_be_kept(const value *v) {
 
 static bool put(entering *n, workspace_list *list, const workspace_entry *entry) {
     int old = workspace_list_find(list, entry->name);
-    if (!workspace_list_add(n->w->c, list, entry)) return false;
-    if (old >= 0) workspace_list_remove(n->w->c, list, old);
+    if (!workspace_list_add(n->e->c, list, entry)) return false;
+    if (old >= 0) workspace_list_remove(n->e->c, list, old);
     return true;
 }
 
@@ -181,30 +202,149 @@ static bool put_all(entering *n, workspace_list *list, value *bound, const value
     return put_it(n, list, last);
 }
 
-static bool tell(entering *n, const workspace_list *list, workspace_outcome *out) {
-    int room = 0;
-    for (found *f = n->first; f != NULL; f = f->next) room++;
-    out->news = ARENA_ARRAY(&n->e->a, workspace_news, room + 1);
-    if (out->news == NULL) return false;
+/* ---- what has changed ---- */
+
+static bool news_add(entering *n, workspace_outcome *out, workspace_news news) {
+    for (int i = 0; i < out->news_count; i++) {
+        const workspace_news *other = &out->news[i];
+        if (other->change == news.change && strcmp(other->name, news.name) == 0) return true;
+    }
+    workspace_news *more = ARENA_ARRAY(&n->e->a, workspace_news, out->news_count + 1);
+    if (more == NULL) return false;
+    if (out->news_count > 0) memcpy(more, out->news, (size_t)out->news_count * sizeof *more);
+    more[out->news_count++] = news;
+    out->news = more;
+    return true;
+}
+
+static const workspace_entry *entry_in(const workspace_list *list, const char *name) {
+    int i = workspace_list_find(list, name);
+    return i < 0 ? NULL : &list->items[i]->entry;
+}
+
+static bool tell_defined(entering *n, const workspace_list *list, workspace_outcome *out) {
     for (found *f = n->first; f != NULL; f = f->next) {
-        bool before = workspace_list_find(&n->w->entries, f->entry.name) >= 0;
-        const workspace_entry *now = &list->items[workspace_list_find(list, f->entry.name)]->entry;
-        out->news[out->news_count++] = (workspace_news){
-            .change = before ? CHANGE_REDEFINED : CHANGE_DEFINED, .name = f->entry.name, .entry = now};
+        workspace_news news = {.change = CHANGE_DEFINED, .name = f->entry.name};
+        if (entry_in(&n->w->entries, news.name) != NULL) news.change = CHANGE_REDEFINED;
+        news.entry = entry_in(list, news.name);
+        if (!news_add(n, out, news)) return false;
+    }
+    for (int i = 0; i < n->e->program.global_count; i++) {
+        const symbol *s = n->e->program.global_symbols[i];
+        if (s->dropped && entry_in(list, s->name) == NULL &&
+            !news_add(n, out, (workspace_news){.change = CHANGE_DROPPED, .name = s->name}))
+            return false;
     }
     return true;
 }
 
+/* Whether a name is to other definitions what it was: a value of the same type. */
+static bool is_same(const workspace_entry *before, const workspace_entry *now) {
+    if (before == NULL || now == NULL) return before == now;
+    return !workspace_text(before) && before->kind == now->kind && strcmp(before->type, now->type) == 0;
+}
+
+static bool is_new(const workspace_outcome *out, const char *name) {
+    for (int i = 0; i < out->news_count; i++) {
+        if (strcmp(out->news[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+typedef struct telling {
+    entering *n;
+    const workspace_list *list;
+    workspace_outcome *out;
+    const char *of;
+} telling;
+
+static bool tell_user(void *self, const char *name) {
+    const telling *t = self;
+    if (is_new(t->out, name)) return true;
+    workspace_news news = {.change = CHANGE_CHECKED, .of = t->of, .entry = entry_in(t->list, name)};
+    if (news.entry == NULL) return true;
+    news.name = news.entry->name;
+    return news_add(t->n, t->out, news);
+}
+
+static bool tell_checked(entering *n, const workspace_list *list, engine *checked, workspace_outcome *out) {
+    for (int i = 0; i < list->count; i++) {
+        const workspace_entry *now = &list->items[i]->entry, *before = entry_in(&n->w->entries, now->name);
+        bool was = before != NULL && before->aside != NULL, is = now->aside != NULL;
+        workspace_news news = {.change = is ? CHANGE_ASIDE : CHANGE_BACK, .name = now->name, .why = now->aside};
+        news.entry = now;
+        bool own = !is && is_new(out, now->name);
+        if (was != is && before != NULL && !own && !news_add(n, out, news)) return false;
+    }
+    int changed = out->news_count;
+    for (int i = 0; i < changed; i++) {
+        telling t = {n, list, out, out->news[i].name};
+        bool other = out->news[i].change == CHANGE_REDEFINED;
+        if (!other || is_same(entry_in(&n->w->entries, t.of), out->news[i].entry)) continue;
+        if (!workspace_users(checked, t.of, tell_user, &t)) return false;
+    }
+    return true;
+}
+
+/* The definitions are checked again when a name that they might use is another thing. */
+static bool needs_check(const entering *n, const workspace_list *list) {
+    bool texts = false, other = false;
+    for (int i = 0; i < list->count; i++) {
+        const workspace_entry *now = &list->items[i]->entry, *before = entry_in(&n->w->entries, now->name);
+        texts |= workspace_text(now);
+        other |= now != before && !is_same(before, now);
+    }
+    for (int i = 0; i < n->w->entries.count; i++)
+        other |= workspace_list_find(list, workspace_at(n->w, i)->name) < 0;
+    return texts && other;
+}
+
+static bool check_again(entering *n, workspace_list *list, workspace_outcome *out) {
+    if (!needs_check(n, list)) return true;
+    engine checked;
+    context *c = n->e->c;
+    /* What is known of the run's loops is the input's engine's, and stays. */
+    const context_stats stats = c->stats;
+    c->stats.loops = NULL;
+    c->stats.loop_count = c->stats.loop_room = 0;
+    bool ok = workspace_check(n->w, list, &checked, &n->e->a) && tell_checked(n, list, &checked, out);
+    engine_close(&checked);
+    c->stats = stats;
+    return ok;
+}
+
+/* ---- all of it ---- */
+
+static bool show_type(entering *n, workspace_outcome *out) {
+    const expr *tail = n->e->program.main.body->u.block.tail;
+    if (tail == NULL) return true;
+    text t;
+    text_init(&t, n->e->c);
+    type_print(n->e->program.dims, tail->type, &t);
+    if (!t.failed) out->type = arena_text(&n->e->a, text_data(&t), t.length);
+    text_close(&t);
+    return out->type != NULL;
+}
+
+static void drop_variables(entering *n, workspace_list *list) {
+    for (int i = 0; i < n->e->program.global_count; i++) {
+        const symbol *s = n->e->program.global_symbols[i];
+        int at = s->dropped ? workspace_list_find(list, s->name) : -1;
+        if (at >= 0) workspace_list_remove(n->e->c, list, at);
+    }
+}
+
 static bool conclude(entering *n, value *bound, workspace_outcome *out) {
     workspace_list list;
-    if (!workspace_list_copy(n->w->c, &n->w->entries, &list)) return false;
-    bool ok = put_all(n, &list, bound, &out->last) && tell(n, &list, out) &&
+    if (!workspace_list_copy(n->e->c, &n->w->entries, &list)) return false;
+    drop_variables(n, &list);
+    bool ok = put_all(n, &list, bound, &out->last) && tell_defined(n, &list, out) && check_again(n, &list, out) &&
               results_flatten(&n->e->a, &out->last, n->e->program.main.body->u.block.tail, &out->results);
     if (ok) {
-        workspace_list_clear(n->w->c, &n->w->entries);
+        workspace_list_clear(n->e->c, &n->w->entries);
         n->w->entries = list;
     } else {
-        workspace_list_clear(n->w->c, &list);
+        workspace_list_clear(n->e->c, &list);
     }
     return ok;
 }
@@ -217,9 +357,7 @@ bool workspace_enter(workspace *w, engine *e, workspace_outcome *out) {
     value *bound = ARENA_ARRAY(&e->a, value, n.values + 1), last;
     if (bound == NULL || !run(&n, bound, &last)) return false;
     out->last = last;
-    const expr *tail = e->program.main.body->u.block.tail;
-    out->type = tail != NULL ? tail->type : NULL;
-    bool ok = conclude(&n, bound, out);
+    bool ok = show_type(&n, out) && conclude(&n, bound, out);
     for (int i = 0; i < n.values; i++) value_release(w->c, bound[i]);
     if (!ok) workspace_outcome_release(w->c, out);
     return ok;

@@ -30,8 +30,21 @@ bool workspace_assemble(const workspace_list *list, const bool *out, const sourc
 /* The offset where the input starts in an engine that was loaded with one. */
 uint32_t workspace_input_begin(const engine *e);
 
+/* ---- workspace_check.c ---- */
+/* Marks in `out` the definitions that an engine, assembled without those marked already, has found errors in; why: the
+ * first of each, in the arena. *found: how many those are. False when out of memory. */
+bool workspace_exclude(const workspace_list *list, engine *e, arena *a, bool *out, const char **why, int *found)
+    MUST_CHECK;
+/* Checks all definitions of the list, those set aside too, and sets aside what is not right. Those that are right
+ * behind others only come behind them. Opens e, which the caller closes, and leaves it loaded with those that are
+ * right. False with the context's error set. */
+bool workspace_check(workspace *w, workspace_list *list, engine *e, arena *a) MUST_CHECK;
+/* Calls `seen` with each definition that uses `of` itself, in an engine that workspace_check has left. */
+typedef bool (*workspace_user)(void *self, const char *name);
+bool workspace_users(const engine *e, const char *of, workspace_user seen, void *self) MUST_CHECK;
+
 /* ---- workspace_enter.c ---- */
 /* Whether a session can keep all that a loaded input defines; reports among the engine's diagnostics. */
-bool workspace_keepable(workspace *w, engine *e) MUST_CHECK;
+bool workspace_keepable(engine *e) MUST_CHECK;
 
 #endif

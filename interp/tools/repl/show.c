@@ -16,7 +16,32 @@ static void add_value(const repl *r, text *t, const char *name, const char *show
 static void add_definition(const repl *r, text *t, const workspace_news *n) {
     const workspace_entry *e = n->entry;
     add_value(r, t, e->name, e->type, e->v.kind == VALUE_NUMBER ? &e->v : NULL);
-    text_add_char(t, '\n');
+    text_add(t, n->change == CHANGE_REDEFINED && e->text != NULL ? " (redefined)\n" : "\n");
+}
+
+/* "g, h, which use f, were checked again": from news[i] on; returns the first that is about something else. */
+static int add_checked(text *t, const workspace_news *news, int count, int i) {
+    int first = i;
+    for (; i < count && news[i].change == CHANGE_CHECKED && strcmp(news[i].of, news[first].of) == 0; i++)
+        text_format(t, "%s, ", news[i].name);
+    bool one = i == first + 1;
+    text_format(t, "which %s %s, %s checked again\n", one ? "uses" : "use", news[first].of, one ? "was" : "were");
+    return i;
+}
+
+static void add_news(const repl *r, text *t, const workspace_news *news, int count) {
+    for (int i = 0; i < count;) {
+        const workspace_news *n = &news[i];
+        switch (n->change) {
+        case CHANGE_DEFINED:
+        case CHANGE_REDEFINED: add_definition(r, t, n); break;
+        case CHANGE_ASIDE: text_format(t, "%s does not check any more and is set aside:\n  %s\n", n->name, n->why); break;
+        case CHANGE_BACK: text_format(t, "%s checks again: it is back\n", n->name); break;
+        case CHANGE_DROPPED: text_format(t, "%s is dropped\n", n->name); break;
+        case CHANGE_CHECKED: i = add_checked(t, news, count, i); continue;
+        }
+        i++;
+    }
 }
 
 static void add_result(const repl *r, text *t, const char *name, const value *v) {
@@ -49,8 +74,8 @@ static int add_parts(const repl *r, text *t, const char *name, const value *v, c
 }
 
 void show_outcome(const repl *r, const workspace_outcome *o, text *t) {
-    for (int i = 0; i < o->news_count; i++) {
-        if (o->news[i].entry != NULL) add_definition(r, t, &o->news[i]);
-    }
+    add_news(r, t, o->news, o->news_count);
+    /* A function is shown by its type; () not at all. */
+    if (o->last.kind == VALUE_FUNCTION) text_format(t, "%s\n", o->type);
     (void)add_parts(r, t, "it", &o->last, &o->results, 0);
 }
