@@ -170,7 +170,11 @@ void own_report_left(own *o, owned *t) {
     const char *name = t->name != NULL ? t->name : "tape";
     diag *e = diag_error(o->diags, ERROR_K0409, t->at, "the tape `%s` is left over", name);
     diag_label_primary(o->diags, e, "nothing uses it up");
-    diag_add_help(o->diags, e, "return it or end it: `drop(%s)`, or `_` where it is bound", name);
+    if (o->program->session && t->home == &o->program->main) {
+        diag_add_help(o->diags, e, "a session keeps no tape: go on with it in the same input, or `drop(%s)`", name);
+    } else {
+        diag_add_help(o->diags, e, "return it or end it: `drop(%s)`, or `_` where it is bound", name);
+    }
 }
 
 void own_report_unnamed(own *o, span at) {

@@ -117,7 +117,8 @@ static void explain_aside(const workspace *w, engine *e) {
             size_t length = strlen(x->name);
             if (x->aside == NULL || d->at.end - d->at.begin != length) continue;
             if (memcmp(e->src.text + d->at.begin, x->name, length) != 0) continue;
-            diag_add_note(&e->diags, d, (span){0, 0}, "`%s` is set aside: %s", x->name, x->aside);
+            diag_add_note(&e->diags, d, (span){0, 0}, "`%s` does not check any more and is set aside", x->name);
+            diag_add_note(&e->diags, d, (span){0, 0}, "%s", x->aside);
             diag_add_help(&e->diags, d, "define `%s` again", x->name);
         }
     }
