@@ -6,7 +6,9 @@
 
 #include "interp/engine.h"
 #include "interp/gradcheck.h"
+#include "interp/input.h"
 #include "interp/mlir.h"
+#include "interp/workspace.h"
 #include "kernels/kernel.h"
 #include "runtime/threads.h"
 
@@ -130,6 +132,19 @@ static const program_text to_check = {
     "fn f(x: tensor<F64, [2]>, y: F64) -> tensor<F64, [2]> { if (y > 0.0) { tanh(x) * y } else { x * abs(y) } }\n",
 };
 
+/* The inputs of a session, a line each. */
+static const char *const typed[] = {
+    "let x = [1.0, 2.0]",
+    "fn f(v: F32) -> F32 { sum(x) * v }",
+    "fn g(v: F32) -> F32 { f(v) } let h = grad(g)",
+    "let (a, (b, _)) = (h(2.0), (x * 2.0, true)); handle g(a) with reverseMode",
+    "fn f(v: F64) -> F64 { v }",
+    "fn f(v: F32) -> F32 { x[0] * v }",
+    "drop(x)",
+    "let x = [it.0]",
+    "h(1.0)",
+};
+
 enum { MOST = 20000 };          /* allocations of one program, far more than any makes */
 
 static bool emit(engine *e) {
@@ -190,6 +205,63 @@ static bool attempt(const program_text *p, uint64_t fail_at, bool *fault) {
     return !starved;
 }
 
+/* One input; false when it failed, for want of memory or not. */
+static bool type_in(workspace *w, const char *line) {
+    input in;
+    engine e;
+    workspace_outcome out;
+    input_init(&in, w->c);
+    bool whole = input_add(&in, line, strlen(line)), ok = whole && w->c->err.code == ERROR_NONE;
+    if (ok) {
+        source_text given = {.path = "<repl>", .text = text_data(&in.text), .length = in.text.length, .first_line = 1};
+        ok = workspace_load(w, &given, &e) && workspace_enter(w, &e, &out);
+        if (ok) workspace_outcome_release(w->c, &out);
+        engine_close(&e);
+    }
+    input_close(&in);
+    return ok;
+}
+
+/* A session in which a request is refused: that input fails and changes nothing, so that it can be typed once more. */
+static bool attempt_session(uint64_t fail_at, bool *fault) {
+    context c;
+    workspace w;
+    bool starved = false;
+    context_init(&c);
+    c.mem.fail_at = fail_at;
+    kernel_install(&c);
+    workspace_init(&w, &c, (engine_options){0});
+    for (size_t i = 0; i < COUNT_OF(typed) && !*fault; i++) {
+        int count = workspace_count(&w);
+        if (type_in(&w, typed[i])) continue;
+        starved |= c.err.code == ERROR_K0506 || c.err.code == ERROR_K0507;
+        *fault = !starved || workspace_count(&w) != count;
+        error_clear(&c.err);
+        *fault = *fault || !type_in(&w, typed[i]);
+        if (*fault) printf("FAIL session: request %llu refused leaves `%s` undone\n", (unsigned long long)fail_at, typed[i]);
+    }
+    const workspace_entry *it = workspace_find(&w, "it");
+    *fault |= it == NULL || it->v.as.f32 != 9.0f;
+    workspace_close(&w);
+    threads_close(&c);
+    if (c.mem.live != 0) {
+        printf("FAIL session: request %llu refused leaves %zu live bytes\n", (unsigned long long)fail_at, c.mem.live);
+        *fault = true;
+    }
+    context_close(&c);
+    return !starved;
+}
+
+/* Says how many requests of one program were refused; true for success. */
+static bool conclude(const char *name, uint64_t n, bool fault) {
+    if (n < 10 || n == MOST) {
+        printf("FAIL %s: %llu requests were tried\n", name, (unsigned long long)n);
+        fault = true;
+    }
+    printf("%s: each of %llu requests refused once\n", name, (unsigned long long)n - 1);
+    return !fault;
+}
+
 int main(void) {
     int passed = 0, failed = 0;
     const program_text *const others[] = {&to_mlir, &to_check};
@@ -198,17 +270,12 @@ int main(void) {
         bool fault = false;
         uint64_t n = 1;
         while (n < MOST && !fault && !attempt(p, n, &fault)) n++;
-        if (n < 10 || n == MOST) {
-            printf("FAIL %s: %llu requests were tried\n", p->name, (unsigned long long)n);
-            fault = true;
-        }
-        printf("%s: each of %llu requests refused once\n", p->name, (unsigned long long)n - 1);
-        if (fault) {
-            failed++;
-        } else {
-            passed++;
-        }
+        *(conclude(p->name, n, fault) ? &passed : &failed) += 1;
     }
+    bool fault = false;
+    uint64_t n = 1;
+    while (n < MOST && !fault && !attempt_session(n, &fault)) n++;
+    *(conclude("session", n, fault) ? &passed : &failed) += 1;
     printf("%d passed, %d failed\n", passed, failed);
     return failed > 0;
 }
