@@ -253,38 +253,13 @@ bool engine_values(engine *e, const symbol *const *symbols, int count, results *
     return ok;
 }
 
-/* A share of v for after the run, when no tape knows it any more. */
-static bool keep_value(context *c, const value *v, value *out) {
-    if (v->kind != VALUE_TUPLE) {
-        *out = value_retain(*v);
-        out->index = 0;
-        return true;
-    }
-    tuple *t = tuple_new(c, v->as.tuple->count);
-    if (t == NULL) return false;
-    *out = (value){.kind = VALUE_TUPLE, .as = {.tuple = t}};
-    for (int i = 0; i < t->count; i++) {
-        if (keep_value(c, &v->as.tuple->item[i], &t->item[i])) continue;
-        value_release(c, *out);
-        return false;
-    }
-    return true;
-}
-
+/* At the top level, outside of every handler, no value is active. */
 bool engine_keep(engine *e, const symbol *const *symbols, int count, value *bound, value *last) {
     evaluator ev;
-    value *frame, v;
+    value *frame;
     if (!prepare(e, &ev, &frame)) return false;
-    bool ran = eval(&ev, frame, e->code->main.body, &v);
-    bool ok = ran && keep_value(e->c, &v, last);
-    if (ran) value_release(e->c, v);
-    int kept = 0;
-    while (ok && kept < count && keep_value(e->c, &frame[symbols[kept]->slot], &bound[kept])) kept++;
-    if (ok && kept < count) {
-        values_release(e->c, bound, kept);
-        value_release(e->c, *last);
-        ok = false;
-    }
+    bool ok = eval(&ev, frame, e->code->main.body, last);
+    for (int i = 0; ok && i < count; i++) bound[i] = value_retain(frame[symbols[i]->slot]);
     finish(e, frame);
     return ok;
 }
