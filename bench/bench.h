@@ -30,6 +30,7 @@ void progress_end(progress *p);
 
 int bench_checkpoint(const bench_options *o);
 int bench_ops(const bench_options *o);
+int bench_printed(const bench_options *o);
 int bench_accuracy(const bench_options *o);
 
 /* Shows an error and returns its exit code; bench_report shows the one that is set in c. */

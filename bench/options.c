@@ -146,7 +146,7 @@ static bool read_word(reader *r) {
 static bool check_together(const bench_options *o, error *e) {
     if (o->no_verb) {
         error_set(e, ERROR_K0801, nowhere, "no verb is named");
-        error_help(e, "kina-bench checkpoint, ops or accuracy; kina-bench --help shows more");
+        error_help(e, "kina-bench checkpoint, ops, printed or accuracy; kina-bench --help shows more");
         return false;
     }
     for (int i = 0; i < GIVEN_COUNT; i++) {
@@ -191,6 +191,9 @@ static const char *const examples[BENCH_VERB_COUNT] = {
     [BENCH_ops] =
         "  kina-bench ops                        nanoseconds an op, and a network\n"
         "  kina-bench ops --runs 9 --json\n",
+    [BENCH_printed] =
+        "  kina-bench printed                    printed gradients beside the engine's\n"
+        "  kina-bench printed --runs 9 --json\n",
     [BENCH_accuracy] =
         "  kina-bench accuracy                   units in the last place, at worst\n"
         "  kina-bench accuracy --samples 1000000 --json\n",

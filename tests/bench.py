@@ -146,7 +146,7 @@ def programs(binary, folder):
 
 
 def messages(binary, bad):
-    for verb in ([], ["checkpoint"], ["ops"], ["accuracy"]):
+    for verb in ([], ["checkpoint"], ["ops"], ["printed"], ["accuracy"]):
         done = run(binary, *verb, "--help")
         check(f"{verb} --help", done.returncode == 0 and done.stdout.startswith("Examples:"), done.stdout[:80])
     bad = bad + [
@@ -174,6 +174,17 @@ def accuracy(binary):
         most = 4 if r["function"] in ("lgamma", "digamma") else 1
         check(f"accuracy: {r['function']}", 0.4 < r["f32"] <= most and 0.4 < r["f64"] <= most
               and r["f32_reference"] <= 0.51, r)
+
+
+def printed(binary):
+    """Engine and printed programs have the same bits, or the exit code is 5."""
+    done = run(binary, "printed", "--runs", "1", "--json")
+    check("printed: exit", done.returncode == 0, done.stdout + done.stderr)
+    data = json.loads(done.stdout)
+    check("printed: head", data["bench"] == "printed" and data["lines"] == 300 and data["print_milliseconds"] > 0, data)
+    rows = {r["name"]: r for r in data["rows"]}
+    check("printed: rows", len(rows) == 5 and "@checkpoint(k=4)" in rows, rows)
+    check("printed: times", all(r["engine_milliseconds"] > 0 and r["ratio"] > 0 for r in rows.values()), rows)
 
 
 def beside_torch(binary):
@@ -216,6 +227,7 @@ def main():
     resident(binary)
     formats(binary)
     accuracy(binary)
+    printed(binary)
     with tempfile.TemporaryDirectory() as folder:
         messages(binary, programs(binary, folder))
         skipped = plots(binary, folder) + beside_torch(binary)
