@@ -62,9 +62,10 @@ void reversal_tape(reversal *v, node *n);
 void reversal_drop(reversal *v, const region *r, node *n);
 /* A branch or loop without a backward part: what it takes off tapes has no adjoints there. */
 void reversal_pass(reversal *v, const node *n);
+/* A tape is used up once: before its adjoint comes from there, it has none but an empty one, which goes. */
+void reversal_drop_adjoint(reversal *v, var tape);
 /* An empty tape of the adjoints of what `of` holds, and what such a tape holds. */
 var reversal_empty_tape(reversal *v, var of);
-void reversal_drop_adjoint(reversal *v, var tape);
 tape_element *reversal_element(reversal *v, var of);
 /* True when the region takes entries off a tape of this element. */
 bool region_pops(const graph *g, const region *r, const tape_element *element);

@@ -44,14 +44,18 @@ static int64_t constant_count(int64_t length, int64_t stride) {
     return length <= 0 ? 0 : (length - 1) / stride + 1;
 }
 
+static bool is_computed(const code *bound) { return bound != NULL && bound->kind != CODE_CONSTANT; }
+
 /* How many entries lo:hi:by has: what the bounds say where no run can make it negative, else the size of the
- * result. */
-static int64_t count_of(const slicing *l, int64_t lo, int64_t hi, int64_t by) {
+ * result. A single entry between computed bounds is no literal 1 to the checker, hence none here: it would stretch. */
+static int64_t count_of(const slicing *l, const index_axis *a, int64_t lo, int64_t hi, int64_t by) {
     int64_t zero = 0, size = l->size, length = by < 0 ? sub(l, lo, hi) : sub(l, hi, lo);
     bool whole = by > 0 ? lo == zero || hi == size : lo == sub(l, size, 1) && hi == sub(l, 0, 1);
     bool negative = length < 0 && l->a->symbols(l->a->self, length, &zero, 1) == 0;
     if (negative) return 0;
-    if (length >= 0) return constant_count(length, by < 0 ? -by : by);
+    int64_t count = length >= 0 ? constant_count(length, by < 0 ? -by : by) : -1;
+    if (count == 1 && (is_computed(a->lo) || is_computed(a->hi))) return l->a->unknown(l->a->self);
+    if (length >= 0) return count;
     return whole && (by == 1 || by == -1) ? length : l->a->unknown(l->a->self);
 }
 
@@ -61,7 +65,7 @@ static void one_range(slicing *l, const index_axis *a) {
     int64_t lo = bound(l, a->lo, down ? sub(l, l->size, 1) : 0);
     int64_t hi = bound(l, a->hi, down ? sub(l, 0, 1) : l->size);
     if (graph_bad(l->s->g)) return;
-    int64_t count = count_of(l, lo, hi, by);
+    int64_t count = count_of(l, a, lo, hi, by);
     l->attrs->lo[l->axis] = count == 0 ? 0 : lo;
     l->attrs->dims[l->axis] = count;
     l->attrs->step[l->axis] = by;
