@@ -146,6 +146,7 @@ typedef struct graph {
     int witness_count, witness_room;
     witness *witnesses;
     region *top;                /* the function: params, and results as the flat tuple it gives */
+    bool keeps_unread;          /* ops are written though nothing reads them */
     var backward_from;          /* derivative ops (answers) whose results have such an index or a later one are
                                    the function's backward part; VAR_NONE: it has none */
 } graph;

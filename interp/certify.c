@@ -11,19 +11,6 @@
 #include "runtime/context.h"
 #include "runtime/print.h"
 
-const char *const construct_names[CONSTRUCT_COUNT] = {
-    [CONSTRUCT_LOOP] = "loop",
-    [CONSTRUCT_NESTED_LOOP] = "nested loop",
-    [CONSTRUCT_BRANCH] = "branch",
-    [CONSTRUCT_BRANCH_IN_LOOP] = "branch in a loop",
-    [CONSTRUCT_CALL] = "call",
-    [CONSTRUCT_CAPTURE] = "captured value",
-    [CONSTRUCT_ZERO_TRIP] = "loop without a trip",
-    [CONSTRUCT_MASK] = "elementwise if",
-    [CONSTRUCT_CHECKPOINT] = "@checkpoint",
-    [CONSTRUCT_ORDER_2] = "second order",
-};
-
 bool certify_may(const fn_decl *fn) {
     bool floating = false;
     if (fn->type == NULL || fn->type->kind != TYPE_FN) return false;
@@ -55,26 +42,33 @@ typedef struct certifying {
     int64_t deadline;           /* the context's own */
     bool *differs;
     text *report;
+    char why[ERROR_TEXT];       /* what stopped the last run that stopped */
 } certifying;
 
-static bool print_derivative(certifying *y) {
-    derivative_wish wish = {.fn = y->fn, .mode = y->mode};
+/* Prints in a mode and loads what was printed. */
+static bool print_program(certifying *y, derivative_mode mode, engine *into, derivative *made) {
+    derivative_wish wish = {.fn = y->fn, .mode = mode};
     text t;
     text_init(&t, y->c);
-    bool ok = derive_program(y->e, &wish, &t, &y->made);
+    bool ok = derive_program(y->e, &wish, &t, made);
     if (ok) {
-        engine_init(&y->printed, y->c, (engine_options){.load_folder = y->e->options.load_folder});
-        ok = engine_load(&y->printed, "<printed>", text_data(&t), t.length);
+        engine_init(into, y->c, (engine_options){.load_folder = y->e->options.load_folder});
+        ok = engine_load(into, "<printed>", text_data(&t), t.length);
         if (!ok && y->c->err.code == ERROR_NONE) {
-            const diag *first = y->printed.diags.first;
+            const diag *first = into->diags.first;
             error_set(&y->c->err, ERROR_K0901, y->fn->at, "the printed gradient of `%s` is no program: %s", y->fn->known_as,
                       first != NULL ? first->message : "it does not load");
         }
-        y->printed_fn = ok ? program_find(&y->printed.program, y->made.name) : NULL;
     }
     text_close(&t);
-    return ok && (y->printed_fn != NULL ||
-                  error_set(&y->c->err, ERROR_K0901, y->fn->at, "the printed gradient of `%s` has another name", y->fn->known_as));
+    return ok;
+}
+
+static bool print_derivative(certifying *y) {
+    if (!print_program(y, y->mode, &y->printed, &y->made)) return false;
+    y->printed_fn = program_find(&y->printed.program, y->made.name);
+    return y->printed_fn != NULL ||
+           error_set(&y->c->err, ERROR_K0901, y->fn->at, "the printed gradient of `%s` has another name", y->fn->known_as);
 }
 
 /* ---- what is compared ---- */
@@ -173,6 +167,7 @@ static ending ending_of(certifying *y, bool ok) {
     late |= code == ERROR_K0512 || code == ERROR_K0514;
     bool outside = code == ERROR_K0506 || code == ERROR_K0507 || code == ERROR_K0508 || code == ERROR_K0509;
     if (!late && (outside || code == ERROR_K0510 || error_code_phase(code) != PHASE_run)) return FAILED;
+    snprintf(y->why, sizeof y->why, "%s", y->c->err.message);
     error_clear(&y->c->err);
     return late ? LEFT : STOPPED;
 }
@@ -211,10 +206,39 @@ static const schedule_choice choices[] = {
     {"slots=2", {.kind = POLICY_SLOTS, .slots = 2}, 1},
 };
 
-static void report_stop(certifying *y) {
+static void report_stop(certifying *y, const char *who) {
     *y->differs = true;
-    text_format(y->report, "`%s`: only the printed program stops with a run-time error, where\n", y->fn->known_as);
+    text_format(y->report, "`%s`: only the %s stops with a run-time error (%s), where\n", y->fn->known_as, who, y->why);
     for (int i = 0; i < y->fn->count; i++) show_value(y, y->fn->params[i].name, &y->args[i]);
+}
+
+/* How the function ends, written with all of its lines. */
+static ending run_whole(certifying *y) {
+    engine whole = {0};
+    derivative made;
+    results r;
+    ending end = FAILED;
+    if (print_program(y, DERIVATIVE_NONE, &whole, &made)) {
+        const fn_decl *fn = program_find(&whole.program, made.name);
+        set_limit(y);
+        end = ending_of(y, engine_call(&whole, fn, y->args, y->fn->count + y->captured.count, &r));
+        if (end == RAN) results_release(y->c, &r);
+    }
+    if (whole.c != NULL) engine_close(&whole);
+    return end;
+}
+
+/* The engine alone stopped: at a value that no result needs, if the function with all of its lines stops too. */
+static bool explain_stop(certifying *y) {
+    char why[ERROR_TEXT];
+    memcpy(why, y->why, sizeof why);
+    ending end = run_whole(y);
+    if (end == RAN) {
+        memcpy(y->why, why, sizeof why);
+        report_stop(y, "engine");
+    }
+    y->counts->left_out += end == STOPPED || end == LEFT;
+    return end != FAILED;
 }
 
 /* One way to run the engine, against what the printed program gave. *go_on: other ways are worth it. */
@@ -228,8 +252,8 @@ static bool compare_choice(certifying *y, const schedule_choice *choice, ending 
     bool ok = true;
     *go_on = end == RAN;
     if (end == RAN && printed_end == RAN) ok = compare_results(y, choice->words, &r, printed);
-    if (end == RAN && printed_end == STOPPED) report_stop(y);
-    y->counts->left_out += end == STOPPED && printed_end == RAN;
+    if (end == RAN && printed_end == STOPPED) report_stop(y, "printed program");
+    if (end == STOPPED && printed_end == RAN) ok = explain_stop(y);
     if (end == RAN) results_release(y->c, &r);
     return ok;
 }
@@ -342,67 +366,6 @@ static bool certify_mode(certifying *y) {
     return ok;
 }
 
-/* ---- what a function holds ---- */
-
-typedef struct surveying {
-    bool *holds;
-    int loops;                  /* around */
-} surveying;
-
-static void survey(surveying *s, const expr *e);
-
-static void survey_block(surveying *s, const expr *e) {
-    for (int i = 0; i < e->u.block.count; i++) {
-        if (e->u.block.items[i].value != NULL) survey(s, e->u.block.items[i].value);
-    }
-    if (e->u.block.tail != NULL) survey(s, e->u.block.tail);
-}
-
-static void survey_while(surveying *s, const expr *e) {
-    s->holds[CONSTRUCT_LOOP] = true;
-    s->holds[CONSTRUCT_NESTED_LOOP] |= s->loops > 0;
-    s->holds[CONSTRUCT_CHECKPOINT] |= e->u.while_.checkpoint != NULL;
-    for (int i = 0; i < e->u.while_.count; i++) survey(s, e->u.while_.carries[i].init);
-    s->loops++;
-    survey(s, e->u.while_.body);
-    s->loops--;
-}
-
-static void survey_if(surveying *s, const expr *e) {
-    if (e->u.if_.mask) {
-        s->holds[CONSTRUCT_MASK] = true;
-    } else {
-        s->holds[CONSTRUCT_BRANCH] = true;
-        s->holds[CONSTRUCT_BRANCH_IN_LOOP] |= s->loops > 0;
-    }
-    survey(s, e->u.if_.condition);
-    survey(s, e->u.if_.then);
-    survey(s, e->u.if_.otherwise);
-}
-
-static void survey(surveying *s, const expr *e) {
-    switch (e->kind) {
-    case EXPR_BLOCK: survey_block(s, e); break;
-    case EXPR_WHILE: survey_while(s, e); break;
-    case EXPR_IF: survey_if(s, e); break;
-    case EXPR_UNARY: survey(s, e->u.unary.a); break;
-    case EXPR_BINARY:
-        survey(s, e->u.binary.a);
-        survey(s, e->u.binary.b);
-        break;
-    case EXPR_CALL:
-        s->holds[CONSTRUCT_CALL] |= e->u.call.builtin == NULL;
-        for (int i = 0; i < e->u.call.count; i++) survey(s, e->u.call.args[i].value);
-        break;
-    case EXPR_TUPLE:
-        for (int i = 0; i < e->u.list.count; i++) survey(s, e->u.list.items[i]);
-        break;
-    case EXPR_INDEX: survey(s, e->u.index.base); break;
-    case EXPR_PROJECT: survey(s, e->u.project.base); break;
-    default: break;
-    }
-}
-
 /* ---- the whole ---- */
 
 static bool certify_modes(certifying *y) {
@@ -459,8 +422,7 @@ bool certify_function(engine *e, const fn_decl *fn, const certify_wish *w, certi
     certifying y = {.c = e->c, .e = e, .fn = fn, .w = w, .counts = counts, .deadline = e->c->deadline, .differs = differs,
                     .report = report};
     bool holds[CONSTRUCT_COUNT] = {0};
-    surveying s = {.holds = holds};
-    survey(&s, fn->body);
+    certify_survey(fn, holds);
     if (!certify_modes(&y)) return false;
     holds[CONSTRUCT_CAPTURE] = y.made.captured > 0;
     holds[CONSTRUCT_ZERO_TRIP] = y.zero_trip && holds[CONSTRUCT_LOOP];

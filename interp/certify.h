@@ -33,7 +33,7 @@ typedef struct certify_counts {
     int64_t values;             /* elements that were compared */
     int64_t stopped;            /* inputs on which both stopped with a run-time error */
     int64_t left_out;           /* runs that only the engine stopped: at a value that no result needs, which is not
-                                 * printed */
+                                 * printed; the function written with all of its lines stops too */
     int64_t holds[CONSTRUCT_COUNT]; /* functions that hold it */
 } certify_counts;
 
@@ -42,6 +42,9 @@ typedef struct certify_counts {
  * certified: refused as derive_program refuses it. */
 bool certify_function(engine *e, const fn_decl *fn, const certify_wish *w, certify_counts *counts, bool *differs,
                       text *report) MUST_CHECK;
+
+/* Sets what the text of the function shows of it; captured values, loops without a trip and orders only a run does. */
+void certify_survey(const fn_decl *fn, bool holds[CONSTRUCT_COUNT]);
 
 /* True when the function has a gradient that can be asked for from outside: floating parameters, none that is not a
  * tensor, and one floating result. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ad/gradient.h"
+#include "ad/simplify.h"
 #include "interp/ast_print.h"
 #include "interp/c_function.h"
 #include "interp/stage.h"
@@ -106,7 +107,7 @@ static bool differentiate(deriving *d) {
 }
 
 static const char *derivative_name(deriving *d) {
-    static const char *const suffix[] = {"value_and_grad", "grad", "vjp", "jvp"};
+    static const char *const suffix[] = {"value_and_grad", "grad", "vjp", "jvp", "whole"};
     return arena_format(&d->e->a, "%s_%s", d->wish->fn->known_as, suffix[d->wish->mode]);
 }
 
@@ -146,8 +147,13 @@ bool derive_program(engine *e, const derivative_wish *wish, text *out, derivativ
     graph_init(&d.g, &e->a, &d.algebra);
     if (!choose_params(&d)) return false;
     if (!stage_function(&d.g, &e->program, e->code, wish->fn, &d.staged)) return refused(&d);
-    if (!choose_primals(&d) || !differentiate(&d)) return false;
-    graph_simplify(&d.g);
+    d.g.keeps_unread = wish->mode == DERIVATIVE_NONE;
+    if (!d.g.keeps_unread) {
+        if (!choose_primals(&d) || !differentiate(&d)) return false;
+        graph_simplify(&d.g);
+    } else {
+        graph_use_up_tapes(&d.g);
+    }
     if (graph_bad(&d.g)) return refused(&d);
     made->name = derivative_name(&d);
     made->captured = d.staged.captured;

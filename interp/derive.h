@@ -11,6 +11,7 @@ typedef enum derivative_mode {
     DERIVATIVE_GRAD,            /* gradients alone */
     DERIVATIVE_VJP,             /* a cotangent more as parameter for each floating result; (results, gradients) */
     DERIVATIVE_JVP,             /* a tangent more for each differentiated parameter; (results, tangents) */
+    DERIVATIVE_NONE,            /* the function itself, with the lines that nothing reads */
 } derivative_mode;
 
 typedef enum derivative_form {

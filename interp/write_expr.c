@@ -137,6 +137,7 @@ bool write_waits(const writing *w, const node *n, const region *in) {
         return of->reads == 1 && of->read_in == in && tape_waits(n, of);
     if (!may_wait(n, in, of)) return false;
     if (is_repeated(w, n)) return true;
+    if (w->g->keeps_unread && of->reads == 0) return false;
     bool named = of->wish != NULL || (of->of != NULL && of->of->wish != NULL);
     return of->reads == 0 || (of->reads == 1 && of->read_in == in && !of->pinned && !named);
 }
