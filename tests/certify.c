@@ -109,7 +109,8 @@ static void report(suite *s) {
     printf("programs that held a\n");
     for (int i = 0; i < CONSTRUCT_COUNT; i++) held(s, construct_names[i], s->counts.holds[i], true);
     for (int i = 0; i < FORM_COUNT; i++) held(s, draw_form_names[i], s->forms[i], true);
-    for (int i = 0; i < OP_COUNT; i++) held(s, op_table[i].name, s->op_uses[i], false);
+    printf("ops drawn\n");
+    for (int i = 0; i < OP_COUNT; i++) held(s, op_table[i].name, s->op_uses[i], true);
     for (int i = 0; i < draw_template_count; i++) held(s, draw_templates[i].text, s->template_uses[i], false);
 }
 

@@ -29,6 +29,8 @@ typedef enum draw_form {
     FORM_CALL_IN_LOOP,
     FORM_CLOSURE,
     FORM_TAPE,
+    FORM_EFFECT,                /* print and assert */
+    FORM_OPEN_RESULT,           /* a result whose size is no parameter's */
     FORM_F32,
     FORM_F64,
     FORM_COUNT,

@@ -17,6 +17,8 @@ const char *const draw_form_names[FORM_COUNT] = {
     [FORM_CALL_IN_LOOP] = "call in a loop",
     [FORM_CLOSURE] = "closure",
     [FORM_TAPE] = "tape",
+    [FORM_EFFECT] = "print and assert",
+    [FORM_OPEN_RESULT] = "size of the run",
     [FORM_F32] = "F32",
     [FORM_F64] = "F64",
 };
@@ -256,6 +258,16 @@ static void draw_tape(drawing *d) {
     snprintf(x->name, sizeof x->name, "y%d", k);
 }
 
+static void draw_effect(drawing *d) {
+    d->forms[FORM_EFFECT] = true;
+    line(d);
+    text_add(d->out, "assert(n < 100, \"n\");\n");
+    line(d);
+    text_add(d->out, "print(\"n\", n, ");
+    draw_leaf(d, "");
+    text_add(d->out, ");\n");
+}
+
 static void draw_statements(drawing *d, int count, int nesting) {
     for (int i = 0; i < count; i++) {
         int roll = draw_below(d, 10);
@@ -269,6 +281,8 @@ static void draw_statements(drawing *d, int count, int nesting) {
             draw_closure(d);
         } else if (roll == 7 && !d->helper) {
             draw_call(d);
+        } else if (roll == 8 && draw_one_in(d, 4)) {
+            draw_effect(d);
         } else {
             draw_let(d);
         }
@@ -287,8 +301,24 @@ static void draw_top(drawing *d) {
                 t, t, t, t);
     text_format(d->out,
                 "fn along(x: tensor<%s, [N]>, d: tensor<%s, [N]>) -> tensor<%s, [N]> { d * cos(x) }\n"
-                "@vjp(back) @jvp(along) fn own(x: tensor<%s, [N]>) -> tensor<%s, [N]> { sin(x) * 1.5 }\n",
-                t, t, t, t, t);
+                "@vjp(back) @jvp(along) fn own(x: tensor<%s, [N]>) -> tensor<%s, [N]> { sin(x) * 1.5 }\n"
+                "@jvp(along) fn ahead(x: tensor<%s, [N]>) -> tensor<%s, [N]> { sin(x) * x }\n",
+                t, t, t, t, t, t, t);
+    text_format(d->out, "fn stated(x: tensor<%s, [P, Q]>, n: I32) -> tensor<%s, [P, Q]> { x[n - n:, :] }\n", t, t);
+}
+
+/* The last entries of a value, as many as the run says: a type with a name of its own for each size. */
+static void draw_open_type(drawing *d, const char *shape) {
+    text_format(d->out, strchr(shape, ',') != NULL ? "tensor<%s, [P, Q]>" : "tensor<%s, [P]>", d->dtype);
+}
+
+static void draw_open_end(drawing *d, const char *shape) {
+    d->forms[FORM_OPEN_RESULT] = true;
+    text_add(d->out, "let r = ");
+    draw_end(d, shape, 0);
+    text_add(d->out, ";\n");
+    line(d);
+    text_add(d->out, "r[mod(n, 2):]");
 }
 
 /* A function's head and body. Dims A and B come from its first parameter, which is a matrix. */
@@ -302,13 +332,22 @@ static void draw_function(drawing *d, const char *name, const char *const *given
         text_add(d->out, ", ");
     }
     text_add(d->out, d->helper ? "n: I32) -> " : "n: I32, ids: tensor<I32, [3]>) -> ");
-    draw_type(d, result);
+    bool open = !d->helper && result[0] != '\0' && draw_one_in(d, 6);
+    if (open) {
+        draw_open_type(d, result);
+    } else {
+        draw_type(d, result);
+    }
     text_add(d->out, " {\n");
     d->indent = 1;
     if (d->helper) text_add(d->out, "  let ids = [n, 1, n + 1];\n");
     draw_statements(d, d->helper ? draw_below(d, 2) : 1 + draw_below(d, 3), d->helper ? 1 : 2);
     line(d);
-    draw_end(d, result, 0);
+    if (open) {
+        draw_open_end(d, result);
+    } else {
+        draw_end(d, result, 0);
+    }
     text_add(d->out, "\n}\n");
 }
 
