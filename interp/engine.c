@@ -143,6 +143,22 @@ static bool run_items(engine *e, evaluator *ev, value *frame) {
     return true;
 }
 
+static const code *final_code(const engine *e) {
+    const code *n = e->code->main.body;
+    for (const expr *block = e->program.main.body; block != NULL; block = program_goes_on(block)) n = n->u.block.tail;
+    return n;
+}
+
+bool engine_arguments(engine *e, value *args) {
+    evaluator ev;
+    value *frame;
+    if (!prepare(e, &ev, &frame)) return false;
+    const code *call = final_code(e);
+    bool ok = run_items(e, &ev, frame) && eval_args(&ev, frame, call->u.call.args, call->u.call.count, args);
+    finish(e, frame);
+    return ok;
+}
+
 /* ---- under a handler ---- */
 
 /* A handle of fn whose operands are slots behind those of the top level: arguments, then seed or tangents. */

@@ -63,7 +63,11 @@ bool engine_run(engine *e, results *out) MUST_CHECK;
  * whose dtypes and dims are checked like a call's: K0604-like faults come as K0502 with the parameter's name. */
 bool engine_call(engine *e, const fn_decl *fn, const value *args, int count, results *out) MUST_CHECK;
 
-/* The same under reverseMode: the primal, then the gradients of the parameters in wrt (by parameter; only floating
+/* Runs the top-level items, then evaluates the arguments of the final expression, which is a call of a function: one for
+ * each parameter, in their order; the caller's. */
+bool engine_arguments(engine *e, value *args) MUST_CHECK;
+
+/* As engine_call, under reverseMode: the primal, then the gradients of the parameters in wrt (by parameter; only floating
  * ones). seed: the primal's cotangent, or NULL for ones. */
 bool engine_reverse(engine *e, const fn_decl *fn, const value *args, int count, const bool *wrt, const value *seed,
                     results *out) MUST_CHECK;

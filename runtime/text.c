@@ -93,3 +93,17 @@ void text_format(text *t, const char *format, ...) {
 const char *text_data(const text *t) {
     return t->data != NULL ? t->data : "";
 }
+
+void text_add_filled(text *t, const char *words, size_t width) {
+    size_t column = 0;
+    while (*words != '\0') {
+        size_t bytes = strcspn(words, " "), length = 0;
+        for (size_t i = 0; i < bytes; i++) length += ((unsigned char)words[i] & 0xC0) != 0x80;
+        bool fits = column > 0 && column + 1 + length <= width;
+        if (column > 0) text_add_char(t, fits ? ' ' : '\n');
+        text_add_bytes(t, words, bytes);
+        column = (fits ? column + 1 : 0) + length;
+        words += bytes + (words[bytes] == ' ');
+    }
+    text_add_char(t, '\n');
+}

@@ -23,6 +23,8 @@ void text_add_char(text *t, char ch);
 void text_add_repeat(text *t, char ch, size_t count);
 void text_format(text *t, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_format_list(text *t, const char *format, va_list arguments) PRINTF_LIKE(2, 0);
+/* Words, which blanks divide, on lines of at most `width` characters. */
+void text_add_filled(text *t, const char *words, size_t width);
 /* The text so far, "" when empty. */
 const char *text_data(const text *t);
 

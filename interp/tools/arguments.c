@@ -36,15 +36,21 @@ fn_decl *arguments_function(context *c, const program *p, const char *name) {
 
 /* ---- messages ---- */
 
-/* "f(x: F32, w: tensor<F32, [N]>)" as a help. */
+void arguments_signature(const program *p, const fn_decl *fn, text *t) {
+    text_format(t, "%s(", fn->known_as);
+    for (int i = 0; i < fn->count; i++) {
+        text_format(t, "%s%s: ", i > 0 ? ", " : "", fn->params[i].name);
+        type_print(p->dims, fn->type->items[i], t);
+    }
+    text_add(t, ") -> ");
+    type_print(p->dims, fn->type->result, t);
+}
+
 static void help_signature(context *c, const program *p, const fn_decl *fn) {
     text t;
     text_init(&t, c);
-    for (int i = 0; i < fn->count; i++) {
-        text_format(&t, "%s%s: ", i > 0 ? ", " : "", fn->params[i].name);
-        type_print(p->dims, fn->type->items[i], &t);
-    }
-    error_help(&c->err, "it is %s(%s)", fn->known_as, text_data(&t));
+    arguments_signature(p, fn, &t);
+    error_help(&c->err, "it is %s", text_data(&t));
     text_close(&t);
 }
 

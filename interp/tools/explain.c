@@ -47,20 +47,6 @@ bool explain_find(const char *word, error_code *out, error *e) {
 
 enum { WIDTH = 80, INDENT = 4 };
 
-/* Words filled into lines. */
-static void add_filled(text *t, const char *s) {
-    size_t column = 0;
-    while (*s != '\0') {
-        size_t length = strcspn(s, " ");
-        bool fits = column > 0 && column + 1 + length <= WIDTH;
-        if (column > 0) text_add_char(t, fits ? ' ' : '\n');
-        text_add_bytes(t, s, length);
-        column = (fits ? column + 1 : 0) + length;
-        s += length + (s[length] == ' ');
-    }
-    text_add_char(t, '\n');
-}
-
 static void add_example(text *t, const char *title, const char *s) {
     text_format(t, "\n%s:\n\n", title);
     while (*s != '\0') {
@@ -75,7 +61,7 @@ static void add_example(text *t, const char *title, const char *s) {
 void explain_page(text *t, error_code code) {
     const page *p = &pages[code];
     text_format(t, "%s: %s\n\n", error_code_name(code), error_code_title(code));
-    add_filled(t, p->meaning);
+    text_add_filled(t, p->meaning, WIDTH);
     if (p->wrong != NULL) add_example(t, "Wrong", p->wrong);
     if (p->right != NULL) add_example(t, "Right", p->right);
 }

@@ -204,6 +204,10 @@ const char *options_flag(option_id id) {
     return option_table[id].flag;
 }
 
+const char *options_value(option_id id) {
+    return option_table[id].value;
+}
+
 /* ---- words ---- */
 
 /* Where the reader stands. Values of --arg, or the files of fmt, which takes no --arg, are gathered at the

@@ -3,10 +3,8 @@
 #include "interp/tools/run.h"
 
 #include <errno.h>
-#include <sched.h>
 
 #include "interp/nan_check.h"
-#include "interp/policy.h"
 #include "interp/tools/arguments.h"
 #include "interp/tools/compile.h"
 #include "interp/tools/explain.h"
@@ -17,6 +15,7 @@
 #include "interp/tools/oracle.h"
 #include "interp/tools/output.h"
 #include "interp/tools/session.h"
+#include "interp/tools/settings.h"
 #include "interp/tools/tape.h"
 #include "interp/tools/repl/repl.h"
 #include "interp/tools/version.h"
@@ -40,28 +39,6 @@ static const span nowhere = {0, 0};
 
 /* ---- the phases ---- */
 
-static int processors(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    int count = CPU_COUNT(&set);
-    return count < 1 ? 1 : count;
-}
-
-static void set_up_context(job *j, volatile sig_atomic_t *interrupt) {
-    context *c = j->c;
-    const option_value *given = j->o->value;
-    c->interrupt = interrupt;
-    c->mem.limit = (size_t)given[OPTION_max_memory].number;
-    c->numerics = options_numerics(j->o, NUMERICS_FAST);
-    c->threads =
-        options_given(j->o, OPTION_threads) ? (int)given[OPTION_threads].number : processors();
-    if (options_given(j->o, OPTION_time_limit)) {
-        int64_t now = monotonic_nanoseconds(), limit = given[OPTION_time_limit].number;
-        c->deadline = limit > INT64_MAX - now ? INT64_MAX : now + limit;
-    }
-    kernel_install(c);
-}
-
 static bool read_seed(job *j) {
     const char *given = j->o->value[OPTION_seed_cotangent].text;
     if (given == NULL || npy_load(j->c, given + 1, -1, nowhere, &j->seed)) return true;
@@ -69,24 +46,14 @@ static bool read_seed(job *j) {
     return false;
 }
 
-static bool read_policy(job *j, policy *out) {
-    const char *given = j->o->value[OPTION_checkpoint].text;
-    if (given == NULL || policy_read(given, out)) return true;
-    error_set(&j->c->err, ERROR_K0801, nowhere, "`%s` is no checkpoint policy", given);
-    error_help(&j->c->err, "--checkpoint takes all, auto, k=4, slots=20 or memory=64MiB");
-    return false;
-}
-
 /* Errors and warnings of the source, all at once. */
 static bool load_program(job *j) {
     engine_options with = {
-        .no_files = options_given(j->o, OPTION_no_files),
-        .print_full = options_given(j->o, OPTION_full),
         .print = j->o->verb == VERB_run ? output_print : NULL,
         .print_self = &j->out,
         .seed = j->seed.kind != VALUE_NONE ? &j->seed : NULL,
     };
-    if (!read_policy(j, &with.checkpoint)) return false;
+    if (!settings_engine(j->o, j->c, &with)) return false;
     bool ok = session_load(&j->s, j->o->value[OPTION_eval].text, with,
                            options_given(j->o, OPTION_deny_warnings));
     /* What the context's error says comes by itself, and would be in the way here. */
@@ -180,10 +147,8 @@ static bool explain(job *j) {
 
 static bool run_prompt(job *j) {
     const session *s = &j->s;
-    engine_options with = {.no_files = options_given(j->o, OPTION_no_files), .print_full = j->out.full};
-    with.print = output_print;
-    with.print_self = &j->out;
-    if (!read_policy(j, &with.checkpoint)) return false;
+    engine_options with = {.print = output_print, .print_self = &j->out};
+    if (!settings_engine(j->o, j->c, &with)) return false;
     if (j->o->program != NULL && !session_read(&j->s, j->o->program)) return false;
     source_text first = {.path = s->path, .folder = s->folder, .text = s->text, .length = s->length, .first_line = 1};
     j->reported = repl_run(j->o, j->c, &j->out, with, j->o->program != NULL ? &first : NULL);
@@ -267,7 +232,10 @@ exit_code run_options(const options *o, context *c, volatile sig_atomic_t *inter
     j.out = (output){.c = c, .stop = interrupt};
     j.out.json = options_is(o, OPTION_format, "json");
     j.out.full = options_given(o, OPTION_full);
-    set_up_context(&j, interrupt);
+    c->interrupt = interrupt;
+    settings_apply(o, c);
+    settings_start(o, c);
+    kernel_install(c);
     session_init(&j.s, c);
     bool ok = true;
     if (options_given(o, OPTION_help)) {

@@ -1,31 +1,95 @@
-/* From a line that begins with `:` to what it does. */
+/* From a line that begins with `:` to the command it names, and what commands share. */
 #include <string.h>
 
-#include "interp/tools/repl/commands.h"
-#include "interp/tools/repl/repl.h"
+#include "interp/tools/repl/command.h"
 #include "runtime/context.h"
 
-static void help(repl *r, const char *rest) {
-    text t;
+void command_do(repl *r, const char *line) {
+    static void (*const functions[COMMAND_COUNT])(repl *r, const char *rest) = {
+#define COMMAND(id, word, abbreviation, takes, arguments, summary, example, help) [COMMAND_##id] = command_##id,
+#include "interp/tools/repl/commands.def"
+    };
+    const char *word = line + 1;
+    size_t length = strcspn(word, " \t\n");
     command_id id;
-    text_init(&t, r->c);
-    if (rest[0] == '\0') {
-        commands_list(&t);
-    } else if (commands_find(rest, strlen(rest), &id, &r->c->err)) {
-        commands_help(&t, id);
+    if (!commands_find(word, length, &id, &r->c->err)) {
+        repl_report(r, NULL);
+        return;
     }
-    repl_print(r, &t);
+    const char *rest = word + length;
+    rest += strspn(rest, " \t\n");
+    if (command_table[id].takes == TAKES_NOTHING && rest[0] != '\0') {
+        command_misused(r, id);
+    } else {
+        functions[id](r, rest);
+    }
+}
+
+void command_misused(repl *r, command_id id) {
+    (void)commands_misused(id, &r->c->err);
+    repl_report(r, NULL);
+}
+
+bool command_files_allowed(repl *r, command_id id) {
+    if (!options_given(r->o, OPTION_no_files)) return true;
+    error_set(&r->c->err, ERROR_K0701, (span){0, 0}, ":%s would use a file, which --no-files refuses", command_table[id].word);
+    repl_report(r, NULL);
+    return false;
+}
+
+bool command_word(const char **rest, char word[COMMAND_WORD]) {
+    size_t length = strcspn(*rest, " \t\n");
+    if (length == 0 || length >= COMMAND_WORD) return false;
+    memcpy(word, *rest, length);
+    word[length] = '\0';
+    *rest += length;
+    *rest += strspn(*rest, " \t\n");
+    return true;
+}
+
+void command_say(repl *r, const char *rest, command_words words) {
+    text t;
+    text_init(&t, r->c);
+    if (words(r, rest, &t) && !t.failed) {
+        repl_print(r, &t);
+    } else {
+        repl_report(r, NULL);
+    }
     text_close(&t);
 }
 
-void command_do(repl *r, const char *line) {
-    command_id id;
-    const char *word = line + 1;
-    size_t length = strcspn(word, " \t");
-    const char *rest = word + length + strspn(word + length, " \t");
-    if (commands_find(word, length, &id, &r->c->err)) {
-        if (id == COMMAND_help) help(r, rest);
-        r->leaving = id == COMMAND_quit;
+void command_ask(repl *r, const char *words, const char *rest, command_answer answer) {
+    engine e;
+    text t;
+    text_init(&t, r->c);
+    bool ok = repl_load(r, words, &e);
+    if (ok) {
+        ok = answer(r, &e, rest, &t) && !t.failed;
+        if (ok) repl_print(r, &t);
+        if (!ok) repl_report(r, &e);
     }
-    repl_report(r, NULL);
+    text_close(&t);
+    engine_close(&e);
+}
+
+void command_ask_handle(repl *r, command_id id, const char *rest, command_answer answer) {
+    static const char word[] = "handle";
+    text t;
+    if (rest[0] == '\0') {
+        command_misused(r, id);
+        return;
+    }
+    bool whole = strncmp(rest, word, sizeof word - 1) == 0 && strchr(" (\n", rest[sizeof word - 1]) != NULL;
+    text_init(&t, r->c);
+    text_format(&t, whole ? "%s" : "handle %s with reverseMode", rest);
+    if (t.failed) {
+        repl_report(r, NULL);
+    } else {
+        command_ask(r, text_data(&t), rest, answer);
+    }
+    text_close(&t);
+}
+
+const expr *command_expression(const engine *e) {
+    return e->program.main.body->u.block.tail;
 }

@@ -4,10 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interp/nan_check.h"
 #include "interp/tools/process.h"
+#include "interp/tools/repl/evaluation.h"
 #include "interp/tools/repl/rc.h"
 #include "interp/tools/repl/terminal.h"
+#include "interp/tools/settings.h"
 #include "runtime/context.h"
 
 /* ---- showing ---- */
@@ -32,31 +33,16 @@ void repl_begin(repl *r) {
     context *c = r->c;
     c->stats = (context_stats){.loops = c->stats.loops, .loop_count = c->stats.loop_count, .loop_room = c->stats.loop_room};
     c->mem.peak = c->mem.live;
-    int64_t now = r->time_limit > 0 ? monotonic_nanoseconds() : 0;
-    c->deadline = r->time_limit == 0 ? 0 : r->time_limit > INT64_MAX - now ? INT64_MAX : now + r->time_limit;
-}
-
-/* A long evaluation says how far it is where somebody watches. */
-static bool enter_and_report(repl *r, engine *e, workspace_outcome *out) {
-    bool plain = options_is(r->o, OPTION_progress, "plain");
-    if (options_is(r->o, OPTION_progress, "never") || !(plain || report_terminal(STDERR_FILENO)))
-        return workspace_enter(&r->w, e, out);
-    progress_line line;
-    progress_open(&line, r->c, !plain);
-    r->out->progress = &line;
-    bool ok = workspace_enter(&r->w, e, out);
-    r->out->progress = NULL;
-    progress_close(&line, r->c);
-    return ok;
+    settings_start(r->o, c);
 }
 
 static bool enter_loaded(repl *r, engine *e) {
     workspace_outcome out;
-    watch looking;
+    evaluation run;
     text t;
-    if (r->nan_check) nan_check_open(&looking, r->c);
-    bool ok = enter_and_report(r, e, &out);
-    if (r->nan_check) nan_check_close(&looking, r->c);
+    evaluation_begin(r, &run);
+    bool ok = workspace_enter(&r->w, e, &out);
+    evaluation_end(r, &run, e);
     if (!ok) return false;
     text_init(&t, r->c);
     show_outcome(r, &out, &t);
@@ -163,9 +149,10 @@ static void open_reader(repl *r) {
 }
 
 exit_code repl_run(const options *o, context *c, output *out, engine_options with, const source_text *p) {
-    repl r = {.path = "<repl>", .o = o, .c = c, .out = out, .style = report_style(o)};
-    r.time_limit = o->value[OPTION_time_limit].number;
-    r.nan_check = options_given(o, OPTION_nan_check);
+    repl r = {.path = "<repl>", .o = &r.set, .c = c, .out = out, .style = report_style(o), .set = *o};
+    arena_init(&r.kept, c);
+    text_init(&r.counts, c);
+    text_init(&r.loaded, c);
     workspace_init(&r.w, c, with);
     exit_code code = EXIT_DONE;
     input_init(&r.typed, c);
@@ -182,5 +169,8 @@ exit_code repl_run(const options *o, context *c, output *out, engine_options wit
     }
     input_close(&r.typed);
     workspace_close(&r.w);
+    text_close(&r.loaded);
+    arena_close(&r.kept);
+    text_close(&r.counts);
     return code;
 }

@@ -13,7 +13,7 @@
 #define REPL_MORE   "    | "
 
 typedef struct repl {
-    const options *o;
+    const options *o;           /* `set` below */
     context *c;
     workspace w;
     reader *in;
@@ -24,8 +24,10 @@ typedef struct repl {
     const char *path;           /* what messages call the place of the lines that are read */
     uint32_t line;              /* lines read so far: where the next input begins */
     bool failed;                /* an error was reported; for who looks at it */
-    int64_t time_limit;         /* nanoseconds for one input; 0: none */
-    bool nan_check;             /* stop where a NaN or an infinity begins */
+    options set;                /* as the command line has them, and :set since */
+    arena kept;                 /* what :set was given */
+    text counts;                /* what the last evaluation cost */
+    text loaded;                /* the paths of :load, each with its NUL */
     bool leaving;               /* :quit */
 } repl;
 

@@ -1,0 +1,85 @@
+/* Variables and files: :save, :read. */
+#include <string.h>
+
+#include "interp/lexer.h"
+#include "interp/tools/nearest.h"
+#include "interp/tools/repl/command.h"
+#include "runtime/context.h"
+#include "runtime/npy.h"
+#include "runtime/print.h"
+
+static const span nowhere = {0, 0};
+
+/* ---- :save ---- */
+
+static bool find_variable(repl *r, const char *name, const workspace_entry **out) {
+    error *e = &r->c->err;
+    nearest n = nearest_to(name);
+    *out = workspace_find(&r->w, name);
+    if (*out != NULL && (*out)->v.kind == VALUE_TUPLE) {
+        error_set(e, ERROR_K0801, nowhere, "'%s' is a tuple, and a .npy file holds one tensor", name);
+        error_help(e, "bind a part of it and save that: let part = %s.0", name);
+        return false;
+    }
+    if (*out != NULL && ((*out)->v.kind == VALUE_TENSOR || (*out)->v.kind == VALUE_NUMBER)) return true;
+    if (*out != NULL) return error_set(e, ERROR_K0801, nowhere, "'%s' is a function, not a value", name);
+    for (int i = 0; i < workspace_count(&r->w); i++) nearest_try(&n, workspace_at(&r->w, i)->name);
+    error_set(e, ERROR_K0801, nowhere, "no variable is called '%.40s'%s%s%s", name, n.found != NULL ? ", did you mean '" : "",
+              n.found != NULL ? n.found : "", n.found != NULL ? "'?" : "");
+    error_help(e, ":vars lists them");
+    return false;
+}
+
+static bool save(repl *r, const char *rest, text *t) {
+    char name[COMMAND_WORD];
+    const workspace_entry *found;
+    if (!command_word(&rest, name) || rest[0] == '\0') return commands_misused(COMMAND_save, &r->c->err);
+    const char *dot = strrchr(rest, '.');
+    if (dot == NULL || strcmp(dot, ".npy") != 0)
+        return error_set(&r->c->err, ERROR_K0801, nowhere, ":save writes .npy files, and '%s' is no name of one", rest);
+    if (!find_variable(r, name, &found) || !npy_save(r->c, rest, &found->v, -1, nowhere)) return false;
+    text_format(t, "%s: %s, saved in %s\n", name, found->type, rest);
+    return true;
+}
+
+/* ---- :read ---- */
+
+/* A name and nothing else, by the language's own reader. */
+static bool is_name(context *c, const char *word) {
+    arena a;
+    source src;
+    lexer l;
+    arena_init(&a, c);
+    bool ok = source_init(&src, &a, "", word, strlen(word));
+    if (ok) {
+        lexer_init(&l, &src);
+        ok = lexer_next(&l).kind == TOKEN_NAME && lexer_next(&l).kind == TOKEN_END;
+    }
+    arena_close(&a);
+    return ok;
+}
+
+static bool read_variable(repl *r, const char *rest, text *t) {
+    char name[COMMAND_WORD];
+    value v;
+    if (!command_word(&rest, name) || rest[0] == '\0') return commands_misused(COMMAND_read, &r->c->err);
+    if (!is_name(r->c, name))
+        return error_set(&r->c->err, ERROR_K0801, nowhere, "'%.40s' cannot be the name of a variable", name);
+    if (!npy_load(r->c, rest, -1, nowhere, &v)) return false;
+    text_format(t, "%s: ", name);
+    value_print_type(t, &v);
+    if (v.kind == VALUE_NUMBER) {
+        text_add(t, " = ");
+        value_print(t, &v, false);
+    }
+    text_add_char(t, '\n');
+    return workspace_bind(&r->w, name, v, "<repl>", r->line);
+}
+
+void command_save(repl *r, const char *rest) {
+    if (command_files_allowed(r, COMMAND_save)) command_say(r, rest, save);
+}
+
+void command_read(repl *r, const char *rest) {
+    if (command_files_allowed(r, COMMAND_read)) command_say(r, rest, read_variable);
+}
