@@ -7,6 +7,7 @@
 #include "interp/tools/repl/evaluation.h"
 #include "interp/tools/repl/summary.h"
 #include "interp/tools/tape.h"
+#include "interp/vanish.h"
 #include "runtime/context.h"
 #include "runtime/print.h"
 
@@ -63,6 +64,16 @@ static bool note_special(engine *e, const char *name, text *t) {
     return true;
 }
 
+static bool note_zeros(engine *e, const char *name, int which, text *t) {
+    vanish why;
+    if (!vanish_find(e, which, &why)) return false;
+    text_format(t, "  note: %s is all zeros", name);
+    if (why.cause != VANISH_UNKNOWN) text_add(t, ":\n    ");
+    vanish_print(t, &e->src, &why);
+    text_add_char(t, '\n');
+    return true;
+}
+
 static bool answer_grad(repl *r, engine *e, const char *rest, text *t) {
     (void)rest;
     results found = {.count = 0};
@@ -77,6 +88,8 @@ static bool answer_grad(repl *r, engine *e, const char *rest, text *t) {
         if (!s.finite && !noted) {
             ok = note_special(e, one->name, t);
             noted = true;
+        } else if (i > 0 && s.zeros) {
+            ok = note_zeros(e, one->name, i - 1, t);
         }
     }
     results_release(r->c, &found);

@@ -15,7 +15,7 @@ static void gather(gathering *g, double x) {
     double size = fabs(x);
     bool leads = g->seen == 0 || (!isnan(g->s.largest) && (isnan(x) || size > fabs(g->s.largest)));
     if (leads) {
-        g->s.largest = x;
+        g->s.largest = isnan(x) ? fabs(x) : x; /* its sign is of no account */
         g->s.place = g->seen;
     }
     g->seen++;
