@@ -138,6 +138,14 @@ class Documents(kina.Tally):
         for flag in re.findall(r'^OPTION\(\w+, "([^"]+)"', table("interp/tools/options.def"), re.MULTILINE):
             self.judge(f"docs/cli.md: {flag}", None if flag in options else "no table row begins with it")
 
+    def commands(self):
+        text = read("docs/cli.md")
+        row = r'^COMMAND\(\w+, "([^"]*)", "([^"]*)", \w+, "([^"]*)", "([^"]*)"'
+        for word, short, takes, summary in re.findall(row, table("interp/tools/repl/commands.def"), re.MULTILINE):
+            call = f":{word} {takes}".strip().replace("|", "\\|")
+            there = f"| `{call}` | `:{short}` | {summary} |\n" in text
+            self.judge(f"docs/cli.md: :{word}", None if there else "its row is not as the table has it")
+
     # ---- error codes ----
 
     def run_example(self, example):
@@ -208,6 +216,7 @@ def main():
     documents.names()
     documents.numerics()
     documents.options()
+    documents.commands()
     documents.errors()
     for path in ["README.md", *sorted(glob.glob("docs/*.md")), *sorted(glob.glob("*/README.md"))]:
         if path != ERRORS:

@@ -208,6 +208,10 @@ const char *options_value(option_id id) {
     return option_table[id].value;
 }
 
+const char *options_about(option_id id) {
+    return option_table[id].help;
+}
+
 /* ---- words ---- */
 
 /* Where the reader stands. Values of --arg, or the files of fmt, which takes no --arg, are gathered at the

@@ -40,9 +40,10 @@ bool options_parse(options *o, int argc, char **argv, error *e) MUST_CHECK;
 
 /* Gives an option the value that a text states, which has to stay; of a flag "". False with *e set (K0801). */
 bool options_set(options *o, option_id id, const char *given, error *e) MUST_CHECK;
-/* "--numerics", and the value as help shows it: "fast|reference|compiled", "" of a flag. */
+/* "--numerics"; the value as help shows it: "fast|reference|compiled", "" of a flag; and what help says, some lines. */
 const char *options_flag(option_id id);
 const char *options_value(option_id id);
+const char *options_about(option_id id);
 
 bool options_given(const options *o, option_id id);
 /* True when the option was given and its value is this word. */

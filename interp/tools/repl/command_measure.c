@@ -72,7 +72,7 @@ static bool answer_time(repl *r, engine *e, const char *rest, text *t) {
     int64_t start = monotonic_nanoseconds();
     double spent = 0;
     while (n.count < RUNS_MOST && (n.count < RUNS_LEAST || spent < enough)) {
-        if (!run_once(e, &n)) return false;
+        if (!context_may_go_on(e->c, (span){0, 0}) || !run_once(e, &n)) return false;
         spent = (double)(monotonic_nanoseconds() - start) * 1e-9;
     }
     text_format(t, "%-9s%11s%11s   of %d runs\n", "", "median", "least", n.count);

@@ -67,6 +67,7 @@ static bool sample(engine *e, plotting *p) {
         double along = (double)i / (POINTS - 1);
         value x = value_number(t, p->a * (1 - along) + p->b * along);
         results found;
+        if (!context_may_go_on(e->c, nowhere)) return false;
         if (!engine_reverse(e, p->fn, &x, 1, &(bool){true}, NULL, &found)) return false;
         p->x[i] = value_as_double(&x);
         p->y[i] = value_as_double(&found.items[0].v);

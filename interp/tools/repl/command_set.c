@@ -83,9 +83,11 @@ static bool answer_set(repl *r, const char *rest, text *t) {
         return true;
     }
     if (!find(r, name, &id)) return false;
-    if (command_word(&rest, word) && (rest[0] != '\0' || !change(r, id, word)))
-        return rest[0] == '\0' ? false : commands_misused(COMMAND_set, &r->c->err);
+    bool changes = command_word(&rest, word);
+    if (rest[0] != '\0') return commands_misused(COMMAND_set, &r->c->err);
+    if (changes && !change(r, id, word)) return false;
     add_setting(r, id, t);
+    if (!changes) text_format(t, "%s\n", options_about(id));
     return true;
 }
 
