@@ -44,16 +44,40 @@ static found *find_entry(entering *n, workspace_kind kind, const symbol *s) {
     return f;
 }
 
-/* The item as a piece of its own that starts in the same column; a let with its semicolon. */
+/* The start of the line before the one that starts there; there itself for the first of the input. */
+static uint32_t line_before(const source *src, uint32_t start, uint32_t lowest) {
+    if (start <= lowest) return start;
+    for (start--; start > lowest && src->text[start - 1] != '\n';) start--;
+    return start;
+}
+
+/* Where the comment directly above an item begins, which stays with it; where the item does if there is none. */
+static uint32_t begin_of(const engine *e, uint32_t begin) {
+    const char *all = e->src.text;
+    uint32_t lowest = workspace_input_begin(e), start = begin, above;
+    while (start > lowest && strchr(" \t", all[start - 1]) != NULL) start--;
+    if (start > lowest && all[start - 1] != '\n') return begin;
+    uint32_t first = start;
+    while ((above = line_before(&e->src, first, lowest)) < first) {
+        const char *words = all + above + strspn(all + above, " \t");
+        if (words[0] != '/' || words[1] != '/') break;
+        first = above;
+    }
+    return first < start ? first : begin;
+}
+
+/* The item, with the comment above it, as a piece of its own that starts in the same column; a let with its
+ * semicolon. */
 static void keep_text(entering *n, found *f, const item *it) {
     const source *src = &n->e->src;
     text t, shown;
     uint32_t column;
     text_init(&t, n->e->c);
     text_init(&shown, n->e->c);
-    source_position(src, it->at.begin, &f->entry.line, &column);
+    uint32_t begin = begin_of(n->e, it->at.begin);
+    source_position(src, begin, &f->entry.line, &column);
     text_add_repeat(&t, ' ', column - 1);
-    text_add_bytes(&t, src->text + it->at.begin, it->at.end - it->at.begin);
+    text_add_bytes(&t, src->text + begin, it->at.end - begin);
     if (it->kind == ITEM_LET && src->text[it->at.end - 1] != ';') text_add_char(&t, ';');
     type_print(n->e->program.dims, f->symbol->type, &shown);
     f->entry.text = arena_text(&n->e->a, text_data(&t), t.length);

@@ -36,11 +36,12 @@ fn_decl *arguments_function(context *c, const program *p, const char *name) {
 
 /* ---- messages ---- */
 
-void arguments_signature(const program *p, const fn_decl *fn, text *t) {
-    text_format(t, "%s(", fn->known_as);
+void arguments_signature(const program *p, const fn_decl *fn, bool tall, text *t) {
+    text_format(t, "%s(%s", fn->known_as, tall ? "\n" : "");
     for (int i = 0; i < fn->count; i++) {
-        text_format(t, "%s%s: ", i > 0 ? ", " : "", fn->params[i].name);
+        text_format(t, "%s%s: ", tall ? "    " : i > 0 ? ", " : "", fn->params[i].name);
         type_print(p->dims, fn->type->items[i], t);
+        if (tall) text_add(t, ",\n");
     }
     text_add(t, ") -> ");
     type_print(p->dims, fn->type->result, t);
@@ -49,7 +50,7 @@ void arguments_signature(const program *p, const fn_decl *fn, text *t) {
 static void help_signature(context *c, const program *p, const fn_decl *fn) {
     text t;
     text_init(&t, c);
-    arguments_signature(p, fn, &t);
+    arguments_signature(p, fn, false, &t);
     error_help(&c->err, "it is %s", text_data(&t));
     text_close(&t);
 }

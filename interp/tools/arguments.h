@@ -21,8 +21,8 @@ bool arguments_read(context *c, const program *p, const fn_decl *fn, char *const
                     arguments *out) MUST_CHECK;
 void arguments_release(context *c, arguments *a);
 
-/* Appends "f(x: F32, w: tensor<F32, [N]>) -> F32". */
-void arguments_signature(const program *p, const fn_decl *fn, text *t);
+/* Appends "f(x: F32, w: tensor<F32, [N]>) -> F32"; tall: with a line for each parameter. */
+void arguments_signature(const program *p, const fn_decl *fn, bool tall, text *t);
 
 /* The two halves of it, for who fills in arguments that are not given. Reads what is given, the
  * other values being none. */

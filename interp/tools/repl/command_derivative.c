@@ -59,7 +59,7 @@ static bool note_special(engine *e, const char *name, text *t) {
         for (unsigned i = 0; i < c->err.note_count && i < ERROR_NOTES; i++) text_format(t, "    %s\n", c->err.note[i].text);
         error_clear(&c->err);
     } else {
-        text_add(t, ", as what it was computed of\n");
+        text_add(t, ", since what it is computed from is not\n");
     }
     return true;
 }

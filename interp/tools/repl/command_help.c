@@ -8,6 +8,7 @@
 #include "interp/tools/repl/command.h"
 #include "runtime/context.h"
 
+enum { WIDTH = 80 };
 enum { BUILTINS = (int)OP_COUNT + (int)BUILTIN_COUNT };
 
 /* ---- :doc ---- */
@@ -17,7 +18,7 @@ static void add_builtin(text *t, int builtin) {
     const char *name = builtin_name(builtin), *signature = builtin_signature(builtin);
     bool called = signature[0] != '\0' || (name[0] >= 'A' && name[0] <= 'z');
     text_format(t, called ? "%s(%s)\n\n" : "%s%s\n\n", name, signature);
-    text_add_filled(t, builtin_doc(builtin), 80);
+    text_add_filled(t, builtin_doc(builtin), WIDTH);
 }
 
 /* The comment lines that its text begins with, if any. */
@@ -32,12 +33,20 @@ static const char *add_comment(text *t, const char *words, uint32_t *lines) {
     }
 }
 
+static void add_signature(text *t, const program *p, const fn_decl *fn) {
+    text flat;
+    text_init(&flat, t->c);
+    arguments_signature(p, fn, false, &flat);
+    arguments_signature(p, fn, flat.length > WIDTH, t);
+    text_close(&flat);
+}
+
 static void add_entry(text *t, const engine *e, const workspace_entry *d) {
     const fn_decl *fn = d->kind == WORKSPACE_FN ? program_find(&e->program, d->name) : NULL;
     uint32_t above = 0;
     if (d->text != NULL) (void)add_comment(t, d->text, &above);
     if (fn != NULL) {
-        arguments_signature(&e->program, fn, t);
+        add_signature(t, &e->program, fn);
     } else {
         text_format(t, "%s: %s", d->name, d->type);
     }
