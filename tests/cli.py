@@ -1246,6 +1246,46 @@ def test_build_without_tools(k):
     need(os.listdir(scratch) == [], "temporary files are left")
 
 
+# ---- the prompt: what its transcripts cannot hold ----
+
+def test_prompt_draws(k):
+    tools = os.path.join(k.folder, "bin")
+    os.mkdir(tools)
+    typed = "fn f(x: F64) -> F64 { log(x) }\n:plot f -1 1 a'b.svg\n"
+    none = k.ends(0, "repl", stdin=typed, env=dict(os.environ, PATH=tools), says=["gnuplot-nox"])
+    need(os.listdir(k.folder) == ["bin"] and "derivative" not in none.out, "a picture without gnuplot")
+    # It keeps its script and makes the file that this names.
+    tool(tools, "gnuplot", "cat >script; name=$(sed -n \"s/''/'/g; s/^set output '\\(.*\\)'\\$/\\1/p\" script); : >\"$name\"")
+    drawn = k.ends(0, "repl", stdin=typed, env=dict(os.environ, PATH=f"{tools}:{os.environ['PATH']}"))
+    need("f and its derivative over [-1, 1]: a'b.svg" in drawn.out and drawn.err == "", drawn.out + drawn.err)
+    need(sorted(os.listdir(k.folder)) == ["a'b.svg", "bin", "script"], f"{os.listdir(k.folder)}")
+    with open(os.path.join(k.folder, "script"), encoding="utf-8") as f:
+        script = f.read()
+    need("title \"f'\"" in script and "\n1 0\n" in script and "\n1 1\n" in script, "the end of both curves")
+    need("nan" not in script.lower() and "inf" not in script.lower(), "a gap is an empty line")
+    tool(tools, "gnuplot", "cat >/dev/null; exit 1")
+    k.ends(0, "repl", stdin=typed, env=dict(os.environ, PATH=f"{tools}:{os.environ['PATH']}"), says=["cannot write 'a'b.svg'"])
+    k.ends(0, "repl", "--no-files", stdin=typed + ":load a\n:read x y\n:save x y\n", says=[":plot", ":load", ":read", ":save"])
+
+
+def test_prompt_reloads(k):
+    path = k.file("m.kina", "fn f(x: F64) -> F64 { x * x }\nfn g(x: F64) -> F64 { f(x) + 1.0 }\n")
+    with subprocess.Popen([k.binary, "repl"], cwd=k.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as prompt:
+        prompt.stdin.write(":load m.kina\ng(3.0)\n")
+        prompt.stdin.flush()
+        said = [prompt.stdout.readline() for _ in range(3)]
+        need(said[-1] == "it: F64 = 10.0\n", f"{said}")
+        k.file("m.kina", "fn f(x: F64) -> F64 { x * 2.0 }\nfn g(x: F64) -> F64 { f(x) + 1.0 }\n")
+        prompt.stdin.write(":reload\ng(3.0)\n")
+        prompt.stdin.flush()
+        said = [prompt.stdout.readline() for _ in range(3)]
+        need(said[-1] == "it: F64 = 7.0\n", f"{said}")
+        os.unlink(path)
+        rest = prompt.communicate(":reload\ng(3.0)\n")[0]
+        need("K0601" in rest and rest.endswith("it: F64 = 7.0\n"), rest)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=os.path.join(kina.ROOT, "build/kina-interp"))

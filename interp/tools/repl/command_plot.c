@@ -39,7 +39,7 @@ static bool read_wish(repl *r, const char *rest, plotting *p) {
     if (p->a >= p->b)
         return error_set(e, ERROR_K0801, nowhere, "the interval ends at %g, which is not beyond %g", p->b, p->a);
     p->file = rest[0] != '\0' ? rest : NULL;
-    return p->file == NULL || gnuplot_possible(":plot", p->file, e);
+    return p->file == NULL || (command_files_allowed(r, COMMAND_plot) && gnuplot_possible(":plot", p->file, e));
 }
 
 static bool is_number(const type *t) { return type_is_scalar(t) && type_is_floating(t); }
