@@ -20,7 +20,7 @@ static const fn_decl *called(const engine *e) {
     if (call == NULL || call->kind != EXPR_CALL || call->u.call.builtin != NULL) return NULL;
     const expr *callee = call->u.call.callee;
     const symbol *s = callee->kind == EXPR_NAME ? callee->u.name.symbol : NULL;
-    return s != NULL && s->kind == SYMBOL_FN ? s->fn : NULL;
+    return s != NULL ? s->fn : NULL;
 }
 
 static bool check_call(repl *r, engine *e, const char *rest, text *t) {
@@ -29,7 +29,7 @@ static bool check_call(repl *r, engine *e, const char *rest, text *t) {
     if (fn == NULL) return commands_misused(COMMAND_check, &r->c->err);
     value *args = ARENA_ARRAY(&e->a, value, fn->count);
     if (args == NULL || !engine_arguments(e, args)) return false;
-    const gradchecker_wish w = {.name = fn->name, .args = args, .full = r->out->full};
+    const gradchecker_wish w = {.name = fn->known_as, .args = args, .full = r->out->full};
     bool differs = false, ok = gradchecker_check(e, &w, t, &differs);
     for (int i = 0; i < fn->count; i++) value_release(r->c, args[i]);
     return ok;
