@@ -32,6 +32,8 @@ typedef struct reverse_scope {
     uint32_t end;               /* once stopped: behind its last record */
     bool strong_zero;           /* 0 times anything is 0 in every product of a rule; the caller sets it
                                    after reverse_enter */
+    int64_t batch;              /* seed and gradients of a sweep are batches of so many (batch.h); 0: they are
+                                   single; the caller sets it before a sweep */
 } reverse_scope;
 
 /* Puts the handler on the stack. The scope lives in the caller's frame until left or abandoned. */
@@ -60,6 +62,8 @@ typedef struct forward_scope {
     uint32_t base;              /* the first record of this handler */
     value *tangent;             /* of record base + i; NONE where absent */
     uint32_t capacity;
+    int64_t batch;              /* tangents are batches of so many (batch.h); 0: they are single; the caller sets it
+                                   after forward_enter */
 } forward_scope;
 
 bool forward_enter(context *c, forward_scope *s) MUST_CHECK;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ad/batch.h"
 #include "ad/custom.h"
 #include "ad/performer.h"
 
@@ -69,14 +70,18 @@ bool forward_parameter(context *c, forward_scope *s, const value *tangent, span 
 /* Zeros of v's shape, made at the handler outside. */
 static bool zeros_like(context *c, const forward_scope *s, const value *v, span where, value *out) {
     value zero = value_number((dtype)v->dtype, 0.0);
-    if (v->kind != VALUE_TENSOR) {
-        *out = zero;
-        return true;
+    *out = zero;
+    if (v->kind == VALUE_TENSOR) {
+        op_attrs attrs = {.rank = v->as.t->rank, .dtype = v->dtype};
+        memcpy(attrs.dims, v->as.t->dims, sizeof attrs.dims);
+        op_call full = {.op = OP_full, .n = 1, .attrs = &attrs, .in = &zero, .where = where};
+        if (!door_perform_at(c, s->h.outer, &full, out)) return false;
     }
-    op_attrs attrs = {.rank = v->as.t->rank, .dtype = v->dtype};
-    memcpy(attrs.dims, v->as.t->dims, sizeof attrs.dims);
-    op_call full = {.op = OP_full, .n = 1, .attrs = &attrs, .in = &zero, .where = where};
-    return door_perform_at(c, s->h.outer, &full, out);
+    if (s->batch == 0) return true;
+    value one = *out;
+    bool ok = batch_spread(c, s->h.outer, where, s->batch, &one, out);
+    value_release(c, one);
+    return ok;
 }
 
 /* v's tangent, or zeros; owned by the caller. */
@@ -116,7 +121,7 @@ static void read_operands(pushed *u) {
         u->in[k] = u->call->n <= 3 ? performer_add(&u->p, v, ones) : TERM_NONE;
         u->in_type[k] = value_type(v);
         const value *t = forward_tangent(u->s, v->index);
-        u->tangent[k] = t == NULL ? TERM_NONE : performer_add(&u->p, t, ones);
+        u->tangent[k] = t == NULL ? TERM_NONE : performer_add_batch(&u->p, t, ones);
     }
 }
 
@@ -124,6 +129,7 @@ static void read_operands(pushed *u) {
 static bool push_forward(context *c, pushed *u, value *out) {
     performer_init(&u->p, c);
     u->p.at = u->s->h.outer;
+    u->p.batch = u->s->batch;
     u->p.where = u->call->where;
     read_operands(u);
     op_type out_type = value_type(u->out);
@@ -144,7 +150,8 @@ static bool push_forward(context *c, pushed *u, value *out) {
     site.out = performer_add(&u->p, u->out, site.out_ones);
     term t = rules_jvp(&u->p.b, u->call->op, &site);
     bool ok = !u->p.b.failed;
-    *out = ok && t >= 0 ? value_retain(*performer_value(&u->p, t)) : value_none();
+    *out = value_none();
+    if (ok && t >= 0) ok = performer_take_batch(&u->p, t, out);
     performer_clear(&u->p);
     return ok;
 }
@@ -155,7 +162,10 @@ static bool push_concat(context *c, forward_scope *s, const op_call *call, value
     if (in == NULL) return false;
     int made = 0;
     while (made < call->n && tangent_or_zeros(c, s, &call->in[made], call->where, &in[made])) made++;
-    op_call joined = {.op = call->op, .n = call->n, .attrs = call->attrs, .in = in, .where = call->where};
+    op_attrs attrs = *call->attrs;
+    attrs.axis = (uint8_t)(attrs.axis + (s->batch != 0));
+    attrs.stays = false;
+    op_call joined = {.op = call->op, .n = call->n, .attrs = &attrs, .in = in, .where = call->where};
     bool ok = made == call->n && door_perform_at(c, s->h.outer, &joined, out);
     for (int k = 0; k < made; k++) value_release(c, in[k]);
     give_back(c, in, call->n * sizeof *in);
@@ -196,8 +206,51 @@ static bool forward_perform(context *c, handler *h, const op_call *call, value *
 
 /* ---- calls with rules of their own ---- */
 
+/* args: the arguments, then the tangents of the floating ones, of which the rule gets entry i. */
+static bool apply_entry(context *c, forward_scope *s, const custom_call *call, const value *args, int count, int64_t i,
+                        value *out) {
+    value *own = take(c, (size_t)count * sizeof *own);
+    if (own == NULL) return false;
+    memcpy(own, args, (size_t)count * sizeof *own);
+    int made = call->count;
+    bool ok = true;
+    for (; ok && made < count; made += ok) {
+        if (s->batch == 0)
+            own[made] = value_retain(args[made]);
+        else
+            ok = batch_entry(c, s->h.outer, call->where, &args[made], i, &own[made]);
+    }
+    c->top = s->h.outer;
+    ok = ok && call->applier->apply(call->applier->self, &call->jvp, own, count, out);
+    for (int k = call->count; k < made; k++) value_release(c, own[k]);
+    give_back(c, own, (size_t)count * sizeof *own);
+    return ok;
+}
+
+/* The tangent as the rule gives it, for a batch once for each entry. */
+static bool apply_entries(context *c, forward_scope *s, const custom_call *call, const value *args, int count,
+                          const value *primal, value *out) {
+    value entry[BATCH_MOST];
+    int64_t many = s->batch != 0 ? s->batch : 1, made = 0;
+    bool ok = true;
+    for (; ok && made < many; made += ok) {
+        ok = apply_entry(c, s, call, args, count, made, &entry[made]);
+        if (ok && !custom_same_shape(c, &entry[made], primal, "tangent", call->where)) {
+            value_release(c, entry[made]);
+            ok = false;
+        }
+    }
+    if (ok && s->batch == 0) {
+        *out = entry[0];
+        return true;
+    }
+    ok = ok && batch_join(c, s->h.outer, call->where, many, entry, out);
+    while (made > 0) value_release(c, entry[--made]);
+    return ok;
+}
+
 /* The rule takes the arguments, then the tangents of the floating ones. */
-static bool apply_rule(context *c, forward_scope *s, const custom_call *call, value *out) {
+static bool apply_rule(context *c, forward_scope *s, const custom_call *call, const value *primal, value *out) {
     size_t bytes = 2 * (size_t)call->count * sizeof(value);
     value *args = take(c, bytes);
     if (args == NULL) return false;
@@ -209,8 +262,7 @@ static bool apply_rule(context *c, forward_scope *s, const custom_call *call, va
         ok = tangent_or_zeros(c, s, &call->args[k], call->where, &args[count]);
         count += ok;
     }
-    c->top = s->h.outer;
-    ok = ok && call->applier->apply(call->applier->self, &call->jvp, args, count, out);
+    ok = ok && apply_entries(c, s, call, args, count, primal, out);
     for (int k = call->count; k < count; k++) value_release(c, args[k]);
     give_back(c, args, bytes);
     return ok;
@@ -227,11 +279,7 @@ static bool forward_custom(context *c, handler *h, const custom_call *call, valu
     if (call->jvp.kind == VALUE_NONE) {
         ok = custom_refuse(c, call, "forwardMode", "@jvp");
     } else {
-        ok = apply_rule(c, s, call, &tangent);
-        if (ok && !custom_same_shape(c, &tangent, out, "tangent", call->where)) {
-            value_release(c, tangent);
-            ok = false;
-        }
+        ok = apply_rule(c, s, call, out, &tangent);
         ok = ok && keep_tangent(c, s, tangent, call->where, out);
     }
     if (!ok) value_release(c, *out);

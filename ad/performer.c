@@ -1,6 +1,8 @@
 /* Performing the ops that rules name. */
 #include "ad/performer.h"
 
+#include "ad/batch.h"
+
 #include <string.h>
 
 static term fail(performer *p) {
@@ -29,6 +31,7 @@ static term place(performer *p, value v, bool owned, uint8_t ones) {
     t->v = v;
     t->owned = owned;
     t->typed = false;
+    t->batched = false;
     t->ones = ones;
     return p->count++;
 }
@@ -37,14 +40,35 @@ term performer_add(performer *p, const value *v, uint8_t ones) {
     return place(p, *v, false, ones);
 }
 
+term performer_add_batch(performer *p, const value *v, uint8_t ones) {
+    term t = place(p, *v, false, ones);
+    if (t >= 0) p->term[t].batched = p->batch != 0;
+    return t;
+}
+
+bool performer_take_batch(performer *p, term t, value *out) {
+    const performed *e = &p->term[t];
+    if (p->batch != 0 && !e->batched) return batch_spread(p->b.c, p->at, p->where, p->batch, &e->v, out);
+    *out = value_retain(e->v);
+    return true;
+}
+
 const value *performer_value(const performer *p, term t) { return &p->term[t].v; }
+
+/* Of one entry of a batch. */
+static op_type entry_type(const value *v) {
+    op_type type = value_type(v);
+    type.rank--;
+    memmove(type.dims, type.dims + 1, type.rank * sizeof *type.dims);
+    return type;
+}
 
 static const op_type *term_type(builder *b, term t) {
     performer *p = (performer *)b;
     static const op_type nothing;
     if (t < 0) return &nothing;
     performed *e = &p->term[t];
-    if (!e->typed) e->type = value_type(&e->v);
+    if (!e->typed) e->type = e->batched ? entry_type(&e->v) : value_type(&e->v);
     e->typed = true;
     return &e->type;
 }
@@ -54,8 +78,9 @@ static uint8_t term_ones(builder *b, term t) {
 }
 
 /* The literal-one axes of what an op on terms made. */
-static uint8_t ones_of(performer *p, op_id op, const op_attrs *attrs, int n, const term *in, const value *out) {
-    op_type type[3], result = value_type(out);
+static uint8_t ones_of(performer *p, op_id op, const op_attrs *attrs, int n, const term *in, const value *out,
+                       bool batched) {
+    op_type type[3], result = batched ? entry_type(out) : value_type(out);
     uint8_t ones[3];
     for (int k = 0; k < n; k++) {
         type[k] = *term_type(&p->b, in[k]);
@@ -68,6 +93,7 @@ static term perform_op(builder *b, op_id op, const op_attrs *attrs, int n, const
     performer *p = (performer *)b;
     if (b->failed) return TERM_NONE;
     value operand[3];
+    unsigned batched = 0;
     if (n > (int)COUNT_OF(operand)) {
         error_set(&b->c->err, ERROR_K0901, p->where, "a rule performs an op on too many terms");
         return fail(p);
@@ -79,11 +105,17 @@ static term perform_op(builder *b, op_id op, const op_attrs *attrs, int n, const
             return fail(p);
         }
         operand[k] = p->term[in[k]].v;
+        batched |= (unsigned)p->term[in[k]].batched << k;
     }
     op_call call = {.op = op, .n = (uint8_t)n, .attrs = attrs, .in = operand, .where = p->where};
     value out;
-    if (!door_perform_at(b->c, p->at, &call, &out)) return fail(p);
-    return place(p, out, true, out.kind == VALUE_NUMBER ? 0 : ones_of(p, op, attrs, n, in, &out));
+    if (!(batched != 0 ? batch_perform(b->c, p->at, &call, p->batch, batched, &out)
+                       : door_perform_at(b->c, p->at, &call, &out)))
+        return fail(p);
+    uint8_t ones = out.kind == VALUE_NUMBER ? 0 : ones_of(p, op, attrs, n, in, &out, batched != 0);
+    term made = place(p, out, true, ones);
+    if (made >= 0) p->term[made].batched = batched != 0;
+    return made;
 }
 
 static term perform_number(builder *b, dtype t, double x) {
@@ -128,7 +160,14 @@ static void contribute(builder *b, int k, term t) {
     performer *p = (performer *)b;
     if (b->failed || t < 0) return;
     performed *e = &p->term[t];
-    if (!p->sink(p->self, k, &e->v, e->owned)) fail(p);
+    bool spread = p->batch != 0 && !e->batched;
+    value v = e->v;
+    if (spread && !performer_take_batch(p, t, &v)) {
+        fail(p);
+        return;
+    }
+    if (!p->sink(p->self, k, &v, e->owned || spread)) fail(p);
+    if (spread) value_release(b->c, v);
 }
 
 static void contribute_into(builder *b, int k, op_id op, const op_attrs *attrs, int n,
@@ -136,14 +175,16 @@ static void contribute_into(builder *b, int k, op_id op, const op_attrs *attrs, 
     performer *p = (performer *)b;
     if (b->failed) return;
     value operand[2];
+    unsigned batched = 0;
     for (int i = 0; i < n && i < 2; i++) {
         if (rest[i] < 0) {
             fail(p);
             return;
         }
         operand[i] = p->term[rest[i]].v;
+        batched |= (unsigned)p->term[rest[i]].batched << i;
     }
-    if (!p->sink_into(p->self, k, op, attrs, n, operand)) fail(p);
+    if (!p->sink_into(p->self, k, op, attrs, n, operand, batched)) fail(p);
 }
 
 void performer_init(performer *p, context *c) {
@@ -161,6 +202,7 @@ void performer_init(performer *p, context *c) {
         .ones = term_ones,
     };
     p->at = NULL;
+    p->batch = 0;
     p->where = (span){0, 0};
     p->count = 0;
     p->room = PERFORMER_FEW;

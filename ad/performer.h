@@ -15,6 +15,7 @@ typedef struct performed {
     value v;
     bool owned;                 /* released by performer_clear */
     bool typed;                 /* type is filled in */
+    bool batched;               /* v is a batch of what type and ones are of */
     uint8_t ones;
     op_type type;
 } performed;
@@ -23,19 +24,25 @@ typedef struct performer performer;
 struct performer {
     builder b;                  /* first: rules see this */
     handler *at;                /* where ops are performed */
+    int64_t batch;              /* the size of terms that are batches; 0: there are none */
     span where;
     int count, room;
     performed *term;            /* few, or taken */
     performed few[PERFORMER_FEW];
-    /* Where contributions go; NULL for a forward rule. v is borrowed, and may be reused when `spent`. */
+    /* Where contributions go, of batches each a batch; NULL for a forward rule. v is borrowed, and may be reused
+     * when `spent`. Bit i of `batched`: rest[i] is a batch. */
     bool (*sink)(void *self, int k, const value *v, bool spent);
-    bool (*sink_into)(void *self, int k, op_id op, const op_attrs *attrs, int n, const value *rest);
+    bool (*sink_into)(void *self, int k, op_id op, const op_attrs *attrs, int n, const value *rest, unsigned batched);
     void *self;
 };
 
 void performer_init(performer *p, context *c);
 /* A term for a borrowed value. */
 term performer_add(performer *p, const value *v, uint8_t ones);
+/* The same for a batch, where there are any. */
+term performer_add_batch(performer *p, const value *v, uint8_t ones);
+/* The value of a term as a batch, owned by the caller. */
+bool performer_take_batch(performer *p, term t, value *out) MUST_CHECK;
 /* Releases all terms and forgets a failure. */
 void performer_clear(performer *p);
 /* The value of a term (owned by the performer); t is not TERM_NONE. */

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "ad/batch.h"
 #include "ad/checkpoint_state.h"
-#include "ad/custom.h"
 #include "kernels/scalar.h"
 
 /* ---- adjoints ---- */
@@ -24,16 +24,20 @@ static bool perform(sweep *s, op_id op, const op_attrs *attrs, int n, const valu
     return door_perform(s->c, &call, out);
 }
 
-/* A number or tensor of one value, of a record's shape. */
+/* A number or tensor of one value, of a record's shape, or a batch of them. */
 static bool filled(sweep *s, const op_type *shape, double x, value *out) {
     value number = value_number((dtype)shape->dtype, x);
-    if (shape->rank == 0) {
-        *out = number;
-        return true;
+    *out = number;
+    if (shape->rank > 0) {
+        op_attrs attrs = {.rank = shape->rank, .dtype = shape->dtype};
+        memcpy(attrs.dims, shape->dims, sizeof attrs.dims);
+        if (!perform(s, OP_full, &attrs, 1, &number, 0, out)) return false;
     }
-    op_attrs attrs = {.rank = shape->rank, .dtype = shape->dtype};
-    memcpy(attrs.dims, shape->dims, sizeof attrs.dims);
-    return perform(s, OP_full, &attrs, 1, &number, 0, out);
+    if (s->p.batch == 0) return true;
+    value one = *out;
+    bool ok = batch_spread(s->c, s->c->top, s->p.where, s->p.batch, &one, out);
+    value_release(s->c, one);
+    return ok;
 }
 
 static bool zeros_for(sweep *s, uint32_t index, value *out) {
@@ -59,11 +63,30 @@ bool sweep_accumulate(sweep *s, uint32_t index, const value *v, bool spent) {
     return true;
 }
 
+/* The first operand is spent, bit k of `batched` says that operand k is a batch. */
+static bool perform_batch(sweep *s, op_id op, const op_attrs *attrs, int n, const value *in, unsigned batched,
+                          value *out) {
+    if (batched == 0) return perform(s, op, attrs, n, in, 1, out);
+    op_call call = {.op = op, .n = (uint8_t)n, .attrs = attrs, .in = in, .where = s->p.where};
+    return batch_perform(s->c, s->c->top, &call, s->p.batch, batched, out);
+}
+
+/* Of batches, products and their sum are two ops. */
+static bool add_products(sweep *s, uint32_t index, const op_attrs *attrs, const value *rest, unsigned batched) {
+    op_attrs own = {.strong_zero = attrs->strong_zero, .ones = {attrs->ones[1], attrs->ones[2]}};
+    value made;
+    if (!perform_batch(s, OP_matmul, &own, 2, rest, batched, &made)) return false;
+    bool ok = sweep_accumulate(s, index, &made, true);
+    value_release(s->c, made);
+    return ok;
+}
+
 /* Adds by an op whose first operand is the accumulator. */
 static bool accumulate_into(sweep *s, uint32_t index, op_id op, const op_attrs *attrs, int n,
-                            const value *rest) {
+                            const value *rest, unsigned batched) {
     value *slot = sweep_adjoint(s, index);
     value sum;
+    if (batched != 0 && op == OP_matmul_add) return add_products(s, index, attrs, rest, batched);
     if (slot->kind == VALUE_NONE && op == OP_matmul_add) {
         op_attrs product = {.strong_zero = attrs != NULL && attrs->strong_zero};
         if (attrs != NULL) memcpy(product.ones, attrs->ones + 1, 2);
@@ -72,7 +95,7 @@ static bool accumulate_into(sweep *s, uint32_t index, op_id op, const op_attrs *
     if (slot->kind == VALUE_NONE && !zeros_for(s, index, slot)) return false;
     value in[3] = {*slot};
     for (int i = 0; i < n && i < 2; i++) in[i + 1] = rest[i];
-    if (!perform(s, op, attrs, n + 1, in, 1, &sum)) return false;
+    if (!perform_batch(s, op, attrs, n + 1, in, s->p.batch != 0 ? batched << 1 | 1 : 0, &sum)) return false;
     value_release(s->c, *slot);
     *slot = sum;
     return true;
@@ -85,9 +108,10 @@ static bool sink(void *self, int k, const value *v, bool spent) {
     return sweep_accumulate(s, record_operand(s->t, tape_record(s->t, s->at), k), v, spent);
 }
 
-static bool sink_into(void *self, int k, op_id op, const op_attrs *attrs, int n, const value *rest) {
+static bool sink_into(void *self, int k, op_id op, const op_attrs *attrs, int n, const value *rest,
+                      unsigned batched) {
     sweep *s = self;
-    return accumulate_into(s, record_operand(s->t, tape_record(s->t, s->at), k), op, attrs, n, rest);
+    return accumulate_into(s, record_operand(s->t, tape_record(s->t, s->at), k), op, attrs, n, rest, batched);
 }
 
 enum { FEW = 8 };
@@ -161,7 +185,7 @@ static bool sweep_op(sweep *s, const record *r, const value *d) {
     };
     site.out = read_saved(s, r, in, &o);
     if (site.out >= 0) s->p.term[site.out].ones = site.out_ones;
-    site.d = performer_add(&s->p, d, site.out_ones);
+    site.d = performer_add_batch(&s->p, d, site.out_ones);
     rules_vjp(&s->p.b, (op_id)r->op, &site);
     bool ok = !s->p.b.failed;
     performer_clear(&s->p);
@@ -169,8 +193,22 @@ static bool sweep_op(sweep *s, const record *r, const value *d) {
     return ok;
 }
 
+/* The cotangents of a batch, times the partial. */
+static bool sweep_scalars(sweep *s, const record *r, const value *d) {
+    for (int k = 0; k < r->n; k++) {
+        if (!sweep_wants(s, r->in[k])) continue;
+        value in[2] = {*d, value_number((dtype)d->dtype, r->u.partial[k])}, made;
+        if (!perform(s, s->scope->strong_zero ? OP_strong_mul : OP_mul, NULL, 2, in, 0, &made)) return false;
+        bool ok = sweep_accumulate(s, r->in[k], &made, true);
+        value_release(s->c, made);
+        if (!ok) return false;
+    }
+    return true;
+}
+
 static bool sweep_scalar(sweep *s, const record *r, const value *d) {
     bool strong = s->scope->strong_zero;
+    if (s->p.batch != 0) return sweep_scalars(s, r, d);
     for (int k = 0; k < r->n; k++) {
         if (!sweep_wants(s, r->in[k])) continue;
         value v = *d;
@@ -190,38 +228,6 @@ static bool sweep_scalar(sweep *s, const record *r, const value *d) {
         }
     }
     return true;
-}
-
-/* Hands the cotangents that a custom rule returned to the floating operands that want them. */
-static bool custom_contributions(sweep *s, const record *r, const value *answer) {
-    int next = 0;
-    for (int k = 0; k < r->n; k++) {
-        const value *arg = tape_saved(s->t, r->u.op.saved + (uint32_t)k);
-        if (!custom_floating(arg)) continue;
-        const value *v = answer->kind == VALUE_TUPLE ? &answer->as.tuple->item[next] : answer;
-        next++;
-        if (!custom_same_shape(s->c, v, arg, "cotangent", r->where)) return false;
-        uint32_t index = record_operand(s->t, r, k);
-        if (sweep_wants(s, index) && !sweep_accumulate(s, index, v, false)) return false;
-    }
-    return true;
-}
-
-static bool sweep_custom(sweep *s, const record *r, const value *d) {
-    int count = r->n + 2;
-    value *args = take(s->c, (size_t)count * sizeof *args);
-    if (args == NULL) return false;
-    for (int k = 0; k <= r->n; k++) args[k] = *tape_saved(s->t, r->u.op.saved + (uint32_t)k);
-    args[r->n + 1] = *d;
-    const value *rule = tape_saved(s->t, r->u.op.saved + (uint32_t)r->n + 1);
-    value answer;
-    const ad_applier *applier = s->t->applier;
-    bool ok = applier->apply(applier->self, rule, args, count, &answer);
-    give_back(s->c, args, (size_t)count * sizeof *args);
-    if (!ok) return false;
-    ok = custom_contributions(s, r, &answer);
-    value_release(s->c, answer);
-    return ok;
 }
 
 bool sweep_live(sweep *s, const record *r) {
@@ -382,6 +388,7 @@ bool sweep_run(context *c, reverse_scope *scope, const value *primal, const valu
     s.p.sink = sink;
     s.p.sink_into = sink_into;
     s.p.self = &s;
+    s.p.batch = scope->batch;
     bool ok = sweep_extend(&s, scope->end);
     if (ok && sweep_wants(&s, primal->index)) {
         ok = sweep_seed(&s, primal, seed) && sweep_down(&s, scope->end, scope->body);

@@ -45,6 +45,9 @@ void sweep_cut(sweep *s, uint32_t index);
 /* Forgets adjoints from index on; the records stay. */
 void sweep_forget(sweep *s, uint32_t index);
 
+/* The record of a call of a function with its own reverse rule; d: the result's adjoint. */
+bool sweep_custom(sweep *s, const record *r, const value *d) MUST_CHECK;
+
 /* The backward part of a checkpointed loop with a live result; r is its record. Sets s->next. */
 bool checkpoint_sweep(sweep *s, const record *r) MUST_CHECK;
 

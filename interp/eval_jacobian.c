@@ -1,17 +1,20 @@
 /* jacobian and hessian: all derivatives of a function's value.
  *
- * Forward mode gives a column at a time, the derivatives of all of the value by one entry of a parameter, at
- * the price of a run each. Reverse mode gives a row at a time, those of one entry of the value by all
- * parameters, at the price of a sweep each over the tape of a single run. The value's size, which only that
- * run knows, decides between them. Rows and columns are put together by ops, so that handlers outside see
- * all of it. */
+ * Forward mode gives columns, the derivatives of all of the value by one entry of a parameter each, by a run.
+ * Reverse mode gives rows, those of one entry of the value by all parameters, by a sweep over the tape of a single
+ * run. The value's size, which only that run knows, decides between them. A run or sweep takes many columns or rows
+ * at once, as a batch, where they are small. They are put together by ops, so that handlers outside see all of it. */
 #include <string.h>
 
+#include "ad/batch.h"
 #include "ad/performer.h"
 #include "interp/eval.h"
 #include "runtime/door.h"
 
-enum { PARTS_MOST = 128 };      /* operands of one concat */
+enum {
+    PARTS_MOST = 128,           /* operands of one concat */
+    BATCH_ENTRIES = 1 << 16,    /* of what a pass begins or ends with, all that it takes at once: more gain nothing */
+};
 
 typedef struct jacobian {
     evaluator *ev;
@@ -22,7 +25,9 @@ typedef struct jacobian {
     op_type *in, *out;          /* their types */
     int64_t *entries;           /* of each input */
     int64_t columns, rows;      /* entries of all inputs; of the value, where that is one part */
-    value *part;                /* columns: of output o, those of all inputs; rows: of input k, all of them */
+    int64_t together;           /* rows or columns of one pass; 1: single ones, no batch */
+    int64_t passes;
+    value *part;                /* columns: of output o, those of all passes; rows: of input k, those of all */
     int64_t parts;
 } jacobian;
 
@@ -44,20 +49,40 @@ static void parts_close(jacobian *j) {
     j->parts = 0;
 }
 
-/* Zeros of a type with a single 1. */
-static bool unit_vector(context *c, const op_type *t, int64_t entry, value *out) {
+/* Zeros of a type with a single 1; count of them, from this entry on, are a batch. */
+static bool unit_vectors(const jacobian *j, const op_type *t, int64_t entry, int64_t count, value *out) {
+    op_type whole = *t;
     *out = value_number((dtype)t->dtype, 1.0);
-    if (t->rank == 0) return true;
-    tensor *made = tensor_new(c, (dtype)t->dtype, t->rank, t->dims);
+    if (j->together > 1) {
+        if (t->rank == MAX_RANK)
+            return error_set(&j->ev->c->err, ERROR_K0511, j->n->where, "no axis is left for a batch");
+        memcpy(whole.dims + 1, t->dims, t->rank * sizeof *t->dims);
+        whole.dims[0] = count;
+        whole.rank++;
+    }
+    if (whole.rank == 0) return true;
+    tensor *made = tensor_new(j->ev->c, (dtype)t->dtype, whole.rank, whole.dims);
     if (made == NULL) return false;
     memset(made->data, 0, (size_t)made->size * dtype_size((dtype)t->dtype));
-    if (t->dtype == DT_F32)
-        ((float *)made->data)[entry] = 1.0f;
-    else
-        ((double *)made->data)[entry] = 1.0;
+    int64_t size = made->size / count;
+    for (int64_t i = 0; i < count; i++) {
+        if (t->dtype == DT_F32)
+            ((float *)made->data)[i * size + entry + i] = 1.0f;
+        else
+            ((double *)made->data)[i * size + entry + i] = 1.0;
+    }
     *out = value_tensor(made);
     return true;
 }
+
+/* How many passes `entries` take, and how many of them the one that begins at `first`. */
+static int64_t passes_for(const jacobian *j, int64_t entries) { return (entries + j->together - 1) / j->together; }
+
+static int64_t taken(const jacobian *j, int64_t entries, int64_t first) {
+    return entries - first < j->together ? entries - first : j->together;
+}
+
+static int64_t batch_of(const jacobian *j, int64_t count) { return j->together > 1 ? count : 0; }
 
 /* ---- a run ---- */
 
@@ -94,14 +119,16 @@ static int place_of(const jacobian *j, int k) {
 
 /* ---- columns: forward mode ---- */
 
-static bool column(jacobian *j, int input, int64_t entry, value *primal, value *tangent) {
+static bool find_some_columns(jacobian *j, int input, int64_t entry, value *primal, value *tangent) {
     context *c = j->ev->c;
     span where = j->n->where;
     forward_scope scope;
     value unit;
-    if (!unit_vector(c, &j->in[input], entry, &unit)) return false;
+    int64_t count = taken(j, j->entries[input], entry);
+    if (!unit_vectors(j, &j->in[input], entry, count, &unit)) return false;
     value *args = own_args(j);
     bool entered = args != NULL && forward_enter(c, &scope);
+    if (entered) scope.batch = batch_of(j, count);
     bool ok = entered && forward_parameter(c, &scope, &unit, where, &args[place_of(j, input)]);
     value_release(c, unit);
     if (!ok && args != NULL) drop_args(j, args);
@@ -120,12 +147,13 @@ static bool find_columns(jacobian *j) {
     size_t bytes = 2 * (size_t)j->outputs * sizeof(value);
     value *primal = take(c, bytes), *tangent = primal + j->outputs;
     if (primal == NULL) return false;
-    bool ok = parts_open(j, j->outputs * j->columns);
+    for (int k = 0; k < j->inputs; k++) j->passes += passes_for(j, j->entries[k]);
+    bool ok = parts_open(j, j->outputs * j->passes);
     int64_t at = 0;
     for (int k = 0; k < j->inputs; k++)
-        for (int64_t e = 0; ok && e < j->entries[k]; e++, at++) {
-            ok = context_may_go_on(c, j->n->where) && column(j, k, e, primal, tangent);
-            for (int o = 0; ok && o < j->outputs; o++) j->part[o * j->columns + at] = tangent[o];
+        for (int64_t e = 0; ok && e < j->entries[k]; e += j->together, at++) {
+            ok = context_may_go_on(c, j->n->where) && find_some_columns(j, k, e, primal, tangent);
+            for (int o = 0; ok && o < j->outputs; o++) j->part[o * j->passes + at] = tangent[o];
         }
     if (ok && j->columns == 0) {
         value *args = own_args(j);
@@ -141,17 +169,30 @@ static bool find_columns(jacobian *j) {
 static bool sweep_rows(jacobian *j, reverse_scope *s, const value *primal, const value *parameter) {
     context *c = j->ev->c;
     value *gradient = take(c, (size_t)j->inputs * sizeof *gradient);
-    bool ok = gradient != NULL && parts_open(j, j->inputs * j->rows);
-    for (int64_t row = 0; ok && row < j->rows; row++) {
+    j->passes = passes_for(j, j->rows);
+    bool ok = gradient != NULL && parts_open(j, j->inputs * j->passes);
+    for (int64_t row = 0, at = 0; ok && row < j->rows; row += j->together, at++) {
         value unit;
-        ok = context_may_go_on(c, j->n->where) && unit_vector(c, &j->out[0], row, &unit);
+        int64_t count = taken(j, j->rows, row);
+        ok = context_may_go_on(c, j->n->where) && unit_vectors(j, &j->out[0], row, count, &unit);
         if (!ok) break;
+        s->batch = batch_of(j, count);
         ok = reverse_sweep(c, s, primal, &unit, parameter, j->inputs, j->n->where, gradient);
         value_release(c, unit);
-        for (int k = 0; ok && k < j->inputs; k++) j->part[k * j->rows + row] = gradient[k];
+        for (int k = 0; ok && k < j->inputs; k++) j->part[k * j->passes + at] = gradient[k];
     }
     give_back(c, gradient, (size_t)j->inputs * sizeof *gradient);
     return ok;
+}
+
+/* A batch is worth its axis where there are several rows or columns, and each is small. */
+static void choose_together(jacobian *j, int64_t several) {
+    int64_t longest = j->rows > j->columns ? j->rows : j->columns;
+    if (j->together != 0) return;
+    j->together = longest > 0 ? BATCH_ENTRIES / longest : 1;
+    if (j->together > BATCH_MOST) j->together = BATCH_MOST;
+    if (j->together > several) j->together = several;
+    if (j->together < 1) j->together = 1;
 }
 
 /* Sweeps unless there are more rows than columns, which *done says. */
@@ -173,6 +214,7 @@ static bool rows_of_run(jacobian *j, reverse_scope *s, value *parameter, bool *d
     } else {
         j->rows = value_size(&primal);
         *done = j->rows <= j->columns;
+        if (*done) choose_together(j, j->rows);
         reverse_stop(c, s);
         ok = !*done || sweep_rows(j, s, &primal, parameter);
         reverse_close(c, s);
@@ -214,6 +256,15 @@ static bool reshaped(jacobian *j, value *v, int rank, const int64_t *shape, uint
     return true;
 }
 
+static bool turned(jacobian *j, value *v) {
+    op_attrs attrs = {.perm = {1, 0}};
+    value out;
+    if (!perform(j, OP_permute, &attrs, 1, v, &out)) return false;
+    value_release(j->ev->c, *v);
+    *v = out;
+    return true;
+}
+
 /* The parts, matrices all, along an axis; the first takes the result, the others are left behind. */
 static bool joined(jacobian *j, value *part, int64_t count, int axis) {
     context *c = j->ev->c;
@@ -242,18 +293,19 @@ static bool block(jacobian *j, int o, int k, bool by_rows, value *out) {
     int rank = 0;
     for (int i = 0; i < of->rank; i++) height *= shape[rank++] = of->dims[i];
     for (int i = 0; i < by->rank; i++) shape[rank++] = by->dims[i];
-    for (int i = 0; i < k; i++) first += j->entries[i];
-    int64_t count = by_rows ? height : j->entries[k];
-    value *part = by_rows ? j->part + k * j->rows : j->part + o * j->columns + first;
+    for (int i = 0; i < k; i++) first += passes_for(j, j->entries[i]);
+    int64_t entries = by_rows ? height : j->entries[k], count = passes_for(j, entries);
+    value *part = by_rows ? j->part + k * j->passes : j->part + o * j->passes + first;
     if (count == 0) {
         op_attrs attrs = {.rank = (uint8_t)rank, .dtype = of->dtype};
         for (int i = 0; i < rank; i++) attrs.dims[i] = shape[i];
         value zero = value_number((dtype)of->dtype, 0.0);
         return perform(j, OP_full, &attrs, 1, &zero, out);
     }
-    int64_t flat[2] = {by_rows ? 1 : height, by_rows ? j->entries[k] : 1};
-    for (int64_t i = 0; i < count; i++)
-        if (!reshaped(j, &part[i], 2, flat, 0)) return false;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t flat[2] = {taken(j, entries, i * j->together), by_rows ? j->entries[k] : height};
+        if (!reshaped(j, &part[i], 2, flat, 0) || !(by_rows || turned(j, &part[i]))) return false;
+    }
     if (!joined(j, part, count, by_rows ? 0 : 1)) return false;
     if (!reshaped(j, part, rank, shape, j->n->u.handle.ones[o * j->inputs + k])) return false;
     *out = part[0];
@@ -293,16 +345,31 @@ static bool pack_all(jacobian *j, bool by_rows, value *out) {
 
 /* ---- the whole ---- */
 
+static bool find_parts(jacobian *j, bool *by_rows) {
+    *by_rows = false;
+    j->passes = 0;
+    if (!j->n->u.handle.by_columns && !find_rows(j, by_rows)) return false;
+    if (*by_rows) return true;
+    choose_together(j, j->columns);
+    return find_columns(j);
+}
+
 static bool find_all(jacobian *j, value *out) {
-    bool by_rows = false, ok = true;
+    error *e = &j->ev->c->err;
+    bool by_rows;
     for (int k = 0; k < j->inputs; k++) {
         const value *v = &j->args[place_of(j, k)];
         j->in[k] = value_type(v);
         j->entries[k] = value_size(v);
         j->columns += j->entries[k];
     }
-    if (!j->n->u.handle.by_columns) ok = find_rows(j, &by_rows);
-    if (ok && !by_rows) ok = find_columns(j);
+    bool ok = find_parts(j, &by_rows);
+    if (!ok && j->together > 1 && e->code == ERROR_K0511) { /* no axis is left for a batch somewhere: one by one */
+        error_clear(e);
+        parts_close(j);
+        j->together = 1;
+        ok = find_parts(j, &by_rows);
+    }
     ok = ok && pack_all(j, by_rows, out);
     parts_close(j);
     return ok;

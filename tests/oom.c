@@ -62,6 +62,14 @@ static const program_text programs[] = {
                     "let w: F64 = 2.0;\n"
                     "(grad(f)(x, w), vjp(f)(x, w, w), jvp(f)(x, w, x, w), hvp(f)(x, w, x, w), jacobian(g)(x),\n"
                     " hessian(f)(x, w), jacobian(jacobian(g))(x), handle f(x, w) with reverseMode(wrt=w, strong_zero=true))\n"},
+    {"batches", "@vjp(bwd) @jvp(fwd) fn cube(x: tensor<F64, [2]>) -> tensor<F64, [2]> { x * x * x }\n"
+                "fn bwd(x: tensor<F64, [2]>, y: tensor<F64, [2]>, d: tensor<F64, [2]>) -> tensor<F64, [2]> { x * d }\n"
+                "fn fwd(x: tensor<F64, [2]>, t: tensor<F64, [2]>) -> tensor<F64, [2]> { x * t }\n"
+                "let a: tensor<F64, [2, 2]> = [[2.0, 1.0], [0.5, 3.0]];\n"
+                "fn f(x: tensor<F64, [2]>) -> tensor<F64, [2]> { solve(a, cube(x)) * take(x, [1, 1]) + a @ x * x[0] }\n"
+                "fn g(x: tensor<F64, [2]>) -> tensor<F64, [3]> { concat((f(x), x[1:])) }\n"
+                "let x: tensor<F64, [2]> = [0.5, -1.0];\n"
+                "(jacobian(f)(x), jacobian(g)(x))\n"},
     {"checkpoints", "fn f(x: tensor<F64, [2]>, a: F64, n: I32) -> F64 {\n"
                     "  @checkpoint(k=2) let (r, s) = while (i < n) [r = x * 1.0, s = a, i = 0] {\n"
                     "    @checkpoint(slots=2) let q = while (j < 3) [q = r * s, j = 0] {\n"

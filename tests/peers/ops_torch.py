@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every op against PyTorch: value, gradients for a random cotangent, and tangent, in F64.
+"""Every op against PyTorch: value, gradients for a random cotangent, tangent, and jacobian times the cotangent, in F64.
 
     tests/peers/ops_torch.py --bin build/kina-interp [--only NAME …]
 
@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from torch_or_skip import kina, torch_or_skip
 
 TOLERANCE = 1e-12
+JACOBIAN_ENTRIES = 3000     # of the largest that is asked for
 # Kinds of builtins that are about files, ownership and messages, not numbers; other tests have them.
 NO_NUMBERS = {"EFFECT", "TAPE"}
 
@@ -88,7 +89,11 @@ class Trial:
         self.text += binding(torch, "s", seed)
         self.text += "".join(binding(torch, f"t{k}", t) for k, t in enumerate(tangents))
         self.text += f"(handle {call} with reverseMode(seed = s),\n handle {call} with forwardMode(" \
-            + ", ".join(f"t{k}" for k in range(len(tangents))) + "))\n"
+            + ", ".join(f"t{k}" for k in range(len(tangents))) + ")"
+        self.whole = self.value.numel() * max(t.numel() for t in differentiated) <= JACOBIAN_ENTRIES and \
+            all(self.value.dim() + t.dim() <= 8 and bool(torch.isfinite(g).all())
+                for t, g in zip(differentiated, self.gradients))
+        self.text += f",\n jacobian(f){call[1:]})\n" if self.whole else ")\n"
         self.seed = seed
         self.product = sum(float(torch.sum(g.double() * t.double())) for g, t in zip(self.gradients, tangents))
         self.scale = sum(float(torch.sum(torch.abs(g.double() * t.double()))) for g, t in zip(self.gradients, tangents))
@@ -123,7 +128,7 @@ class Trial:
         if run.trouble() or run.code != 0:
             return run.trouble() or f"exit code {run.code}: {kina.first_line(run.err)}"
         results = kina.results(run)
-        expected = 1 if self.gradients is None else len(self.gradients) + 3
+        expected = 1 if self.gradients is None else (2 if self.whole else 1) * len(self.gradients) + 3
         if len(results) != expected:
             return f"{len(results)} results, expected {expected}"
         why = self.compare(results[0], self.value, "value")
@@ -133,14 +138,26 @@ class Trial:
             why = self.compare(results[1 + k], gradient, f"gradient {k}")
             if why:
                 return why
-        why = self.compare(results[-2], self.value, "value under forwardMode")
+        why = self.compare(results[len(self.gradients) + 1], self.value, "value under forwardMode")
         if why:
             return why
-        tangent = self.tensor(results[-1], self.value)
+        tangent = self.tensor(results[len(self.gradients) + 2], self.value)
         product = float(self.torch.sum(tangent.double() * self.seed.double()))
         scale = max(1.0, self.scale, float(self.torch.sum((tangent.double() * self.seed.double()).abs())))
         if not abs(product - self.product) <= self.tangent_tolerance * scale:
             return f"tangent: its product with the cotangent is {product}, expected {self.product}"
+        return self.judge_jacobian(results[len(self.gradients) + 3:]) if self.whole else None
+
+    def judge_jacobian(self, results):
+        """Each times the cotangent is the gradient."""
+        for k, (result, gradient) in enumerate(zip(results, self.gradients)):
+            whole = self.torch.zeros((*self.value.shape, *gradient.shape), dtype=gradient.dtype)
+            if result["shape"] != list(whole.shape):
+                return f"jacobian {k}: shape {result['shape']}, expected {list(whole.shape)}"
+            product = self.torch.tensordot(self.seed.to(gradient.dtype), self.tensor(result, whole), dims=self.value.dim())
+            scale = max(1.0, float(gradient.abs().max())) if gradient.numel() else 1.0
+            if not bool(((product - gradient).abs() <= self.tangent_tolerance * scale).all()):
+                return f"jacobian {k}: times the cotangent {product.tolist()}, expected {gradient.tolist()}"
         return None
 
 

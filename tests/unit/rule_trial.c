@@ -158,7 +158,8 @@ static bool zeros(context *c, const op_type *type, value *out) {
 }
 
 static bool collect_into(void *self, int k, op_id op, const op_attrs *attrs, int n,
-                         const value *rest) {
+                         const value *rest, unsigned batched) {
+    (void)batched;
     collector *to = self;
     context *c = to->p.b.c;
     value in[3] = {to->slot[k], rest[0], n > 1 ? rest[1] : value_none()}, sum;
