@@ -10,7 +10,7 @@
 #include "runtime/common.h"
 
 enum {
-    HISTORY_BYTES = 1 << 20,    /* of a file, that are read and that a longer one keeps */
+    HISTORY_BYTES = 1 << 18,    /* of a file, that are read and that a longer one keeps */
     HISTORY_ENTRY = 1 << 16,    /* a longer entry is not kept */
 };
 
