@@ -36,6 +36,7 @@ class Screen:
         self.lines = [[]]
         self.row = self.column = 0
         self.bells = 0
+        self.joined = set()  # lines that go on with the one above
         self.rest = ""  # the beginning of a sequence
         self.decoder = codecs.getincrementaldecoder("utf-8")("strict")
 
@@ -69,6 +70,31 @@ class Screen:
         self.column = min(max(column, 0), self.columns - 1)
         while self.row >= len(self.lines):
             self.lines.append([])
+
+    def rewrap(self, columns):
+        """Another width, for which all lines are broken anew."""
+        lines, joined = [], set()
+        for row, line in enumerate(self.lines):
+            at = len(lines) - 1 if row in self.joined else len(lines)
+            if row in self.joined:
+                before = len(lines[-1])
+                lines[-1] = lines[-1] + line
+            else:
+                before = 0
+                lines.append(list(line))
+            if row == self.row:
+                cursor = at, before + self.column
+        self.lines = []
+        for at, line in enumerate(lines):
+            if at == cursor[0]:
+                self.row, self.column = len(self.lines) + cursor[1] // columns, cursor[1] % columns
+            for begin in range(0, max(len(line), 1), columns):
+                if begin > 0:
+                    joined.add(len(self.lines))
+                self.lines.append(line[begin:begin + columns])
+        while self.row >= len(self.lines):
+            self.lines.append([])
+        self.columns, self.joined = columns, joined
 
     def down(self):
         self.row += 1
@@ -106,6 +132,7 @@ class Screen:
         if self.column + wide > self.columns:
             self.column = 0
             self.down()
+            self.joined.add(self.row)
         line = self.cells()
         line[self.column:self.column + wide] = [ch] + [""] * (wide - 1)
         self.column += wide
@@ -177,8 +204,10 @@ class Terminal:
     def set_size(file, columns, rows):
         fcntl.ioctl(file, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def resize(self, columns, rows):
-        """As a terminal does that does not break lines anew."""
+    def resize(self, columns, rows, rewrap=False):
+        """The window gets another size; some terminals break lines anew then, others do not."""
+        if rewrap:
+            self.screen.rewrap(columns)
         self.screen.columns, self.screen.rows = columns, rows
         self.set_size(self.master, columns, rows)
 
