@@ -117,6 +117,11 @@ reader_result repl_read(repl *r) {
     return found == READER_END && in->lines > 0 ? READER_LINE : found;
 }
 
+/* It was for what was being evaluated. But who no longer reads has left for good. */
+static void forget_interrupt(const repl *r) {
+    if (r->out->failure == 0) *r->out->stop = 0;
+}
+
 static exit_code run_loop(repl *r) {
     context *c = r->c;
     exit_code code = EXIT_DONE;
@@ -125,7 +130,7 @@ static exit_code run_loop(repl *r) {
         if (found == READER_CANCEL && !r->in->terminal) code = EXIT_INTERRUPTED;
         if (found == READER_FAILED) code = report_error(c, NULL, r->style);
         if (found == READER_CANCEL && r->in->terminal) {
-            *r->out->stop = 0;
+            forget_interrupt(r);
             continue;
         }
         if (found != READER_LINE) break;
@@ -134,7 +139,7 @@ static exit_code run_loop(repl *r) {
         } else {
             repl_report(r, NULL);
         }
-        if (r->out->failure == 0) *r->out->stop = 0;
+        forget_interrupt(r);
     }
     return code;
 }
@@ -164,6 +169,7 @@ exit_code repl_run(const options *o, context *c, output *out, engine_options wit
     } else {
         if (r.in->terminal && !options_given(o, OPTION_no_rc)) rc_enter(&r);
         if (p != NULL) (void)repl_enter(&r, p);
+        forget_interrupt(&r);
         code = run_loop(&r);
         r.in->close(r.in);
     }
