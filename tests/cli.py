@@ -625,11 +625,47 @@ def test_terminal_without_a_program(k):
     """Nobody means to type a program there: a hint, and no waiting."""
     master, slave = os.openpty()
     try:
-        done = subprocess.run([k.binary], stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+        for words in ["check"], ["--stats"]:
+            done = subprocess.run([k.binary, *words], stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+            need(done.returncode == 2 and b"--help" in done.stderr, f"exit code {done.returncode}: {done.stderr[:80]!r}")
     finally:
         os.close(master)
         os.close(slave)
-    need(done.returncode == 2 and b"--help" in done.stderr, f"exit code {done.returncode}: {done.stderr[:80]!r}")
+
+
+def test_sessions(k):
+    good = k.file("good.kina", "fn f(x: F32) -> F32 { x + 0.5 }\nf(1.0)\n")
+    bad = k.file("bad.kina", "fn f(x: F32) -> F32 { x + true }\n")
+    run = k.ends(0, "repl", stdin="1 + 1\nundefined\n:nothing\nit + 2", says=["K0101", "<repl>:2:1", "K0801"])
+    need(run.out == "it: I32 = 2\nit: I32 = 4\n", f"{run.out!r}")
+    need(k.ends(0, "repl", good, stdin="f(it)\n").out.endswith("it: F32 = 1.5\nit: F32 = 2.0\n"), "a program comes first")
+    need(k.ends(0, "repl", bad, stdin="7\n", says=["K0201", bad]).out == "it: I32 = 7\n", "a wrong program is no end")
+    need(k.ends(0, "repl", stdin=":quit\n1\n").out == "", ":quit")
+    k.ends(0, "repl", stdin="")
+    k.ends(0, "repl", stdin="fn f(\n", says=["K0010"])
+    k.ends(6, "repl", "missing.kina", says=["missing.kina"])
+    k.ends(2, "repl", "-e", "1", says=["repl takes no -e"])
+    k.ends(2, "repl", "--deny-warnings", says=["repl takes no"])
+    for data in b"\xff\xfe1\n2\n", b"\0\n2\n", b"1\r\n2\r\n", b"(" * 5000 + b")" * 5000 + b"\n2\n", b"1" * 100000 + b"\n2\n":
+        need(k.ends(0, "repl", stdin=data).out.endswith("it: I32 = 2\n"), f"behind {data[:20]!r}")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([k.binary, "repl"], input=b"1\n2\n", stdout=full, stderr=subprocess.PIPE, timeout=20)
+    need(done.returncode == 6, f"a full disk: exit code {done.returncode}")
+
+
+def test_interrupt_of_a_session(k):
+    """Through a pipe an interrupt ends the session, in an evaluation and between two."""
+    for typed in "print(1);\n", 'print(1); while (true) [x = 0.0] { x }\n':
+        p = subprocess.Popen([k.binary, "repl"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        p.stdin.write(b"0\n" + typed.encode())
+        p.stdin.flush()
+        p.stdout.readline()
+        time.sleep(0.1)
+        p.send_signal(signal.SIGINT)
+        need(p.wait(20) == 130, f"exit code {p.returncode}")
+        for pipe in p.stdin, p.stdout, p.stderr:
+            pipe.close()
 
 
 def test_stats(k):

@@ -139,6 +139,10 @@ static exit_code run_loop(repl *r) {
         } else {
             repl_report(r, NULL);
         }
+        if (r->out->failure == 0 && *r->out->stop != 0 && !r->in->terminal) {
+            code = EXIT_INTERRUPTED; /* nobody is there to type on */
+            break;
+        }
         forget_interrupt(r);
     }
     return code;
