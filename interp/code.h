@@ -54,6 +54,7 @@ typedef struct step {
     code *value;
     binding *to;                /* NULL: the value is dropped */
     slots kills;                /* slots whose values end with this step */
+    bool again;                 /* a definition of an earlier input of the session: what it prints and saves, it did then */
 } step;
 
 /* A function to call: known, with its captured values in the caller's frame, or a value. */

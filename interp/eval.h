@@ -12,6 +12,7 @@ typedef struct evaluator {
     const engine_options *options;
     handler *bottom;            /* conditions are evaluated there: nothing that feeds a Bool has a derivative */
     ad_applier applier;
+    bool again;                 /* inside of a step that is so */
 } evaluator;
 
 void evaluator_init(evaluator *ev, context *c, const engine_options *options);

@@ -39,8 +39,7 @@ static bool eval_destructured(evaluator *ev, value *frame, const step *s) {
     return true;
 }
 
-static bool eval_step(evaluator *ev, value *frame, const step *s) {
-    if (s->value == NULL) return true;
+static bool eval_value(evaluator *ev, value *frame, const step *s) {
     if (s->to != NULL && s->to->count > 1 && s->to->count <= FEW_ITEMS) {
         if (!eval_destructured(ev, frame, s)) return false;
     } else {
@@ -52,8 +51,16 @@ static bool eval_step(evaluator *ev, value *frame, const step *s) {
             value_release(ev->c, v);
         }
     }
-    end_lives(ev, frame, &s->kills);
     return true;
+}
+
+static bool eval_step(evaluator *ev, value *frame, const step *s) {
+    if (s->value == NULL) return true;
+    ev->again |= s->again;
+    bool ok = eval_value(ev, frame, s);
+    if (s->again) ev->again = false;
+    if (ok) end_lives(ev, frame, &s->kills);
+    return ok;
 }
 
 bool eval_steps(evaluator *ev, value *frame, const code *n) {

@@ -121,6 +121,7 @@ static bool eval_paused(evaluator *ev, value *frame, const code *n) {
 bool eval_effect(evaluator *ev, value *frame, const code *n, value *out) {
     *out = value_unit();
     if (ad_trail(ev->c) == TRAIL_READ && n->kind != CODE_DROP) return eval_silently(ev, n, out);
+    if (ev->again && (n->kind == CODE_PRINT || n->kind == CODE_SAVE)) return true;
     switch ((code_kind)n->kind) {
     case CODE_PRINT:
     case CODE_SAVE: return eval_paused(ev, frame, n);

@@ -29,8 +29,15 @@ static binding *lower_pattern(fn_scope *s, const pattern *p) {
     return b;
 }
 
+static bool is_of_earlier_input(const fn_scope *s, const item *it) {
+    const program *p = s->l->p;
+    bool own = p->session && s->decl == &p->main && s->block->depth == TOP_LEVEL;
+    return own && it->at.begin < p->src->pieces[p->src->piece_count - 1].begin;
+}
+
 static void lower_item(fn_scope *s, const item *it, step *out) {
     if (it->kind == ITEM_FN) return;
+    out->again = is_of_earlier_input(s, it);
     out->value = lower_expr(s, it->value);
     if (it->kind != ITEM_LET) return;
     const char *what = "the value";

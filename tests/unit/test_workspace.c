@@ -103,8 +103,15 @@ START_TEST(definitions_and_variables) {
     ck_assert_str_eq(workspace_find(&t.w, "g")->text, "let g = grad(f);");
     ck_assert_uint_eq(workspace_find(&t.w, "g")->line, 3);
     ck_assert_ptr_null(workspace_find(&t.w, "nothing"));
+    /* A let that is kept as text is evaluated again, but has its effects once. */
+    IS(&t, "fn say(v: F32) -> F32 { print(v); v }", "defined say; ");
+    IS(&t, "fn make() -> fn(F32) -> F32 { print(\"made\"); say }", "defined make; ");
+    IS(&t, "let s = make()", "defined s; ");
+    ck_assert_str_eq(text_data(&t.printed), "made\n");
+    IS(&t, "s(2.0)", "0 = 2.0; ");
+    ck_assert_str_eq(text_data(&t.printed), "2.0\n");
     workspace_clear(&t.w);
-    IS(&t, "x", "K0101 <repl>:9:1; ");
+    IS(&t, "x", "K0101 <repl>:13:1; ");
     close_session(&t);
 }
 END_TEST
