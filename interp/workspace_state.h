@@ -43,6 +43,11 @@ bool workspace_check(workspace *w, workspace_list *list, engine *e, arena *a) MU
 typedef bool (*workspace_user)(void *self, const char *name);
 bool workspace_users(const engine *e, const char *of, workspace_user seen, void *self) MUST_CHECK;
 
+/* ---- workspace_before.c ---- */
+/* Warns, in a loaded engine, where the input calls functions that see a variable as it was before a let of the input.
+ * False with the context's error set. */
+bool workspace_warn_of_old(engine *e) MUST_CHECK;
+
 /* ---- workspace_enter.c ---- */
 /* Whether a session can keep all that a loaded input defines; reports among the engine's diagnostics. */
 bool workspace_keepable(engine *e) MUST_CHECK;

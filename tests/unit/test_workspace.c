@@ -227,6 +227,33 @@ START_TEST(places) {
 END_TEST
 
 /* What verbs do with a loaded program they do with a loaded input. */
+/* The codes of the warnings of an input behind others. */
+static const char *warnings(session_test *t, const char *words) {
+    engine e;
+    source_text given = {.path = "<repl>", .text = words, .length = strlen(words), .first_line = 1};
+    text_clear(&t->said);
+    ck_assert(workspace_load(&t->w, &given, &e));
+    say_errors(&t->said, &e);
+    engine_close(&e);
+    return text_data(&t->said);
+}
+
+START_TEST(variables_of_before) {
+    session_test t;
+    open_session(&t);
+    IS(&t, "let k: F32 = 1.0; let other = 2.0", "defined k; defined other; ");
+    IS(&t, "fn f(x: F32) -> F32 { x * k }", "defined f; ");
+    IS(&t, "fn g(x: F32) -> F32 { f(x) } fn free(x: F32) -> F32 { x }", "defined g; defined free; ");
+    IS(&t, "let h = grad(g)", "defined h; ");
+    ck_assert_str_eq(warnings(&t, "let k: F32 = 2.0; f(1.0)"), "W0104 <repl>:1:19; ");
+    ck_assert_str_eq(warnings(&t, "let (k, _) = (2.0, 1); let y = 1.0; let z = h(y); g(2.0)"), "W0104 <repl>:1:45; ");
+    ck_assert_str_eq(warnings(&t, "f(1.0); let k: F32 = 2.0; k + free(k)"), "");
+    ck_assert_str_eq(warnings(&t, "let other = 2.0; f(1.0)"), "");
+    ck_assert_str_eq(warnings(&t, "let k: F32 = 2.0; fn f(x: F32) -> F32 { x } f(1.0)"), "");
+    close_session(&t);
+}
+END_TEST
+
 START_TEST(derivatives_of_a_session) {
     session_test t;
     open_session(&t);
@@ -306,6 +333,7 @@ Suite *suite_workspace(void) {
     tcase_add_test(t, variables_that_change);
     tcase_add_test(t, what_fails_leaves_nothing);
     tcase_add_test(t, places);
+    tcase_add_test(t, variables_of_before);
     tcase_add_test(t, derivatives_of_a_session);
     tcase_add_test(t, when_an_input_is_whole);
     suite_add_tcase(s, t);
