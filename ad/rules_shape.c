@@ -31,8 +31,20 @@ void vjp_permute(builder *b, const rule_site *s) {
     b_contribute(b, 0, b_permute(b, s->d, inverse));
 }
 
+/* t with the operand's sizes, which a broadcast that only states sizes may give under other names. */
+static term with_own_sizes(builder *b, const rule_site *s, term t) {
+    const op_type *to = &s->in_type[0];
+    op_attrs attrs = {.rank = to->rank, .ones = {0, s->attrs->ones[0], 0}};
+    bool same = true;
+    for (int i = 0; i < to->rank && b_alive(b, 1, &t); i++) {
+        attrs.dims[i] = to->dims[i];
+        same = same && b->type(b, t)->dims[i] == to->dims[i];
+    }
+    return same ? t : b_perform(b, OP_broadcast, &attrs, 1, &t);
+}
+
 void vjp_broadcast(builder *b, const rule_site *s) {
-    if (s->wants[0]) b_contribute(b, 0, b_unbroadcast(b, s, 0, s->d));
+    if (s->wants[0]) b_contribute(b, 0, with_own_sizes(b, s, b_unbroadcast(b, s, 0, s->d)));
 }
 
 void vjp_expand_dims(builder *b, const rule_site *s) {

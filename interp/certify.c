@@ -141,8 +141,6 @@ static bool compare_results(certifying *y, const char *how, const results *a, co
 
 /* ---- runs ---- */
 
-enum { RUN_MILLISECONDS = 500 };    /* a run that takes longer is left: drawn numbers may never end a loop */
-
 /* How a run ended. */
 typedef enum ending {
     RAN,
@@ -152,7 +150,7 @@ typedef enum ending {
 } ending;
 
 static void set_limit(certifying *y) {
-    int64_t soon = monotonic_nanoseconds() + (int64_t)RUN_MILLISECONDS * 1000000;
+    int64_t soon = monotonic_nanoseconds() + (int64_t)CERTIFY_RUN_MILLISECONDS * 1000000;
     if (y->deadline == 0 || soon < y->deadline) y->c->deadline = soon;
     y->c->clock.left = 0;
 }
@@ -168,6 +166,7 @@ static ending ending_of(certifying *y, bool ok) {
     bool outside = code == ERROR_K0506 || code == ERROR_K0507 || code == ERROR_K0508 || code == ERROR_K0509;
     if (!late && (outside || code == ERROR_K0510 || error_code_phase(code) != PHASE_run)) return FAILED;
     snprintf(y->why, sizeof y->why, "%s", y->c->err.message);
+    y->counts->late += code == ERROR_K0510;
     error_clear(&y->c->err);
     return late ? LEFT : STOPPED;
 }
@@ -356,7 +355,10 @@ static bool open_certifying(certifying *y) {
 
 static bool certify_mode(certifying *y) {
     bool ok = print_derivative(y) && open_certifying(y);
-    for (int i = 0; i < y->w->inputs && ok && !*y->differs; i++) ok = one_input(y, i);
+    int64_t enough = monotonic_nanoseconds() + (int64_t)CERTIFY_MODE_MILLISECONDS * 1000000;
+    int i = 0;
+    while (i < y->w->inputs && ok && !*y->differs && monotonic_nanoseconds() < enough) ok = one_input(y, i++);
+    if (ok && !*y->differs) y->counts->untried += y->w->inputs - i;
     give_back(y->c, y->args, (size_t)y->room * sizeof *y->args);
     y->args = NULL;
     results_release(y->c, &y->captured);
@@ -407,6 +409,8 @@ static bool certify_gradient(certifying *y) {
             ok = certify_function(&once, gradient, &w, &ignored, y->differs, y->report);
             y->counts->runs += ignored.runs;
             y->counts->values += ignored.values;
+            y->counts->late += ignored.late;
+            y->counts->untried += ignored.untried;
             y->counts->holds[CONSTRUCT_ORDER_2] += ok;
         }
         engine_close(&once);

@@ -27,6 +27,10 @@ typedef struct certify_wish {
     int order;                  /* 2: the printed gradient's own gradient too */
 } certify_wish;
 
+/* Drawn numbers may never end a loop, and a program may be long: what a run may take, and a mode of a function, which
+ * has tried one input at least. */
+enum { CERTIFY_RUN_MILLISECONDS = 500, CERTIFY_MODE_MILLISECONDS = 2000 };
+
 typedef struct certify_counts {
     int64_t functions;          /* printed and compared */
     int64_t runs;               /* of the engine, under all schedules and thread counts */
@@ -34,6 +38,8 @@ typedef struct certify_counts {
     int64_t stopped;            /* inputs on which both stopped with a run-time error */
     int64_t left_out;           /* runs that only the engine stopped: at a value that no result needs, which is not
                                  * printed; the function written with all of its lines stops too */
+    int64_t late;               /* runs that were broken off: each would take longer than CERTIFY_RUN_MILLISECONDS */
+    int64_t untried;            /* inputs left when a mode of a function had taken CERTIFY_MODE_MILLISECONDS */
     int64_t holds[CONSTRUCT_COUNT]; /* functions that hold it */
 } certify_counts;
 

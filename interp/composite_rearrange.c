@@ -220,16 +220,28 @@ static int64_t equal_part(builder *b, int64_t size, int count) {
     return b->size_of(b, b_div(b, b->count(b, &line, 1, DT_I64), b->number(b, DT_I64, count)));
 }
 
+/* x, whose axis has to be as long as the parts together: where only a run can tell, it is stretched to that. */
+static term held_to(builder *b, term x, int axis, int64_t sum) {
+    if (!b_alive(b, 1, &x) || b->type(b, x)->dims[axis] == sum) return x;
+    const op_type *t = b->type(b, x);
+    op_attrs attrs = {.rank = t->rank};
+    for (int i = 0; i < t->rank; i++) attrs.dims[i] = i == axis ? sum : t->dims[i];
+    attrs.ones[1] = (uint8_t)(b->ones(b, x) & ~(1u << axis));
+    return b_perform(b, OP_broadcast, &attrs, 1, &x);
+}
+
 bool composite_split(composite *m, term *out) {
     builder *b = m->b;
     int axis = m->attrs->axis, count = composite_results(m->n);
     if (!b_alive(b, 1, m->in)) return false;
     int64_t size = b->type(b, m->in[0])->dims[axis], lo = 0;
     if (!parts_fit(b->c, m->n, size, m->size, count)) return false;
-    int64_t equal = m->sizes > 0 ? 0 : equal_part(b, size, count);
+    int64_t equal = m->sizes > 0 ? 0 : equal_part(b, size, count), sum = 0;
+    for (int k = 0; k < count; k++) sum = b->size(b, OP_add, sum, m->sizes > 0 ? m->size[k] : equal);
+    term x = held_to(b, m->in[0], axis, sum);
     for (int k = 0; k < count; k++) {
         int64_t part = m->sizes > 0 ? m->size[k] : equal;
-        out[k] = stretch(b, m->in[0], axis, lo, part);
+        out[k] = stretch(b, x, axis, lo, part);
         lo = b->size(b, OP_add, lo, part);
     }
     return b_alive(b, count, out);

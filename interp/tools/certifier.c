@@ -13,6 +13,12 @@ static void print_counts(text *t, const certify_counts *n) {
     if (n->stopped > 0) text_format(t, "  on %lld inputs both stopped with a run-time error\n", (long long)n->stopped);
     if (n->left_out > 0)
         text_format(t, "  %lld runs only the engine stopped, at a value that no result needs\n", (long long)n->left_out);
+    if (n->late > 0)
+        text_format(t, "  %lld runs would take longer than %d ms and were broken off\n", (long long)n->late,
+                    CERTIFY_RUN_MILLISECONDS);
+    if (n->untried > 0)
+        text_format(t, "  %lld inputs were not tried: the others had taken %d ms for a function and mode\n",
+                    (long long)n->untried, CERTIFY_MODE_MILLISECONDS);
     text_add(t, "functions that hold a\n");
     for (int i = 0; i < CONSTRUCT_COUNT; i++) {
         if (n->holds[i] > 0) text_format(t, "  %-22s %lld\n", construct_names[i], (long long)n->holds[i]);
