@@ -47,15 +47,74 @@ static void widen(scale *s) {
     s->most += more;
 }
 
-static scale vertical_scale(const plot *p, int rows) {
+/* ---- what of a curve is shown ---- */
+
+typedef struct extent {
+    double least, most;
+} extent;
+
+static extent extent_of(const plot *p, int k) {
+    extent x = {INFINITY, -INFINITY};
+    for (int i = 0; i < p->points; i++) {
+        double y = p->curve[k].y[i];
+        if (!isfinite(y)) continue;
+        x.least = fmin(x.least, y);
+        x.most = fmax(x.most, y);
+    }
+    return x;
+}
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Where a curve is far out and beside it far out on the other side, or not finite, it has a pole. */
+static bool has_pole(const double *y, int points, double far) {
+    for (int i = 1; i < points; i++) {
+        bool out = fabs(y[i]) > far, out_before = fabs(y[i - 1]) > far;
+        if (out && out_before && isfinite(y[i]) && isfinite(y[i - 1]) && (y[i] > 0) != (y[i - 1] > 0)) return true;
+        if ((out && isfinite(y[i]) && !isfinite(y[i - 1])) || (out_before && isfinite(y[i - 1]) && !isfinite(y[i])))
+            return true;
+    }
+    return false;
+}
+
+enum { FAR = 8, CUT = 10 };     /* times the middle magnitude; one part of so many is cut off at each end */
+
+/* All of a curve, but of one with poles no more than what is in the middle, and half as much again. */
+static bool shown_extent(context *c, const plot *p, int k, extent *out) {
+    const double *y = p->curve[k].y;
+    size_t room = (size_t)p->points * sizeof *y;
+    double *sorted = take(c, room);
+    if (sorted == NULL) return false;
+    int count = 0;
+    for (int i = 0; i < p->points; i++) {
+        if (isfinite(y[i])) sorted[count++] = fabs(y[i]);
+    }
+    *out = extent_of(p, k);
+    qsort(sorted, (size_t)count, sizeof *sorted, by_size);
+    if (count > 2 * CUT && has_pole(y, p->points, FAR * sorted[count / 2])) {
+        count = 0;
+        for (int i = 0; i < p->points; i++) {
+            if (isfinite(y[i])) sorted[count++] = y[i];
+        }
+        qsort(sorted, (size_t)count, sizeof *sorted, by_size);
+        double low = sorted[count / CUT], high = sorted[count - 1 - count / CUT];
+        out->least = fmax(out->least, low - (high - low) / 2);
+        out->most = fmin(out->most, high + (high - low) / 2);
+    }
+    give_back(c, sorted, room);
+    return true;
+}
+
+static bool vertical_scale(context *c, const plot *p, int rows, scale *out) {
     scale s = {.least = INFINITY, .most = -INFINITY, .dots = rows * DOWN};
     for (int k = 0; k < p->count; k++) {
-        for (int i = 0; i < p->points; i++) {
-            double y = p->curve[k].y[i];
-            if (!isfinite(y)) continue;
-            s.least = fminl(s.least, y);
-            s.most = fmaxl(s.most, y);
-        }
+        extent x;
+        if (!shown_extent(c, p, k, &x)) return false;
+        s.least = fminl(s.least, x.least);
+        s.most = fmaxl(s.most, x.most);
     }
     if (s.least > s.most) s.least = s.most = 0;
     widen(&s);
@@ -63,7 +122,8 @@ static scale vertical_scale(const plot *p, int rows) {
     s.step = nice_step((s.most - s.least) / most);
     s.least = floorl(s.least / s.step + 1e-9L) * s.step;
     s.most = ceill(s.most / s.step - 1e-9L) * s.step;
-    return s;
+    *out = s;
+    return true;
 }
 
 static scale horizontal_scale(const plot *p, int columns) {
@@ -73,9 +133,15 @@ static scale horizontal_scale(const plot *p, int columns) {
     return s;
 }
 
-/* From 0 at the least to dots - 1 at the most. */
+/* From 0 at the least to dots - 1 at the most; what lies far beside it is brought nearer. */
 static int dot_of(const scale *s, wide v) {
-    return (int)roundl((v - s->least) / (s->most - s->least) * (s->dots - 1));
+    wide dot = (v - s->least) / (s->most - s->least) * (s->dots - 1);
+    return (int)roundl(fminl(fmaxl(dot, -s->dots), 2 * s->dots));
+}
+
+/* Below the scale -1, above it 1, on it 0. */
+static int side_of(const scale *s, double v) {
+    return v < s->least ? -1 : v > s->most;
 }
 
 static wide first_tick(const scale *s) {
@@ -152,15 +218,14 @@ static void draw_to(pen *p, int x, int y) {
     touch(p, x, y);
 }
 
+/* A pole is not drawn through. */
 static void draw_curve(grid *g, const plot *p, int k, const scale *across, const scale *up) {
     pen n = {.to = g, .dashed = k > 0};
+    const double *y = p->curve[k].y;
     for (int i = 0; i < p->points; i++) {
-        double y = p->curve[k].y[i];
-        if (isfinite(y)) {
-            draw_to(&n, dot_of(across, p->x[i]), dot_of(up, y));
-        } else {
-            n.down = false;
-        }
+        bool through = i > 0 && isfinite(y[i - 1]) && isfinite(y[i]) && side_of(up, y[i - 1]) * side_of(up, y[i]) < 0;
+        if (!isfinite(y[i]) || through) n.down = false;
+        if (isfinite(y[i])) draw_to(&n, dot_of(across, p->x[i]), dot_of(up, y[i]));
     }
 }
 
@@ -251,16 +316,21 @@ static void add_axis(text *out, const scale *across, int columns, int margin) {
     end_line(out, from);
 }
 
-static void add_gaps(text *out, const plot *p) {
+static void add_remarks(text *out, const plot *p, const scale *up) {
     for (int k = 0; k < p->count; k++) {
+        const char *name = p->curve[k].name;
+        extent x = extent_of(p, k);
         int gaps = 0;
         for (int i = 0; i < p->points; i++) gaps += !isfinite(p->curve[k].y[i]);
-        if (gaps > 0) text_format(out, "%s is not finite at %d of %d points\n", p->curve[k].name, gaps, p->points);
+        if (gaps > 0) text_format(out, "%s is not finite at %d of %d points\n", name, gaps, p->points);
+        if (gaps < p->points && (side_of(up, x.least) < 0 || side_of(up, x.most) > 0))
+            text_format(out, "%s is cut off: it goes from %.3g to %.3g\n", name, x.least, x.most);
     }
 }
 
 bool plot_draw(text *out, const plot *p, plot_size size) {
-    scale up = vertical_scale(p, size.rows);
+    scale up;
+    if (!vertical_scale(out->c, p, size.rows, &up)) return false;
     int margin = widest_name(&up);
     grid g = {.columns = size.width - margin - 2, .rows = size.rows};
     scale across = horizontal_scale(p, g.columns);
@@ -271,7 +341,7 @@ bool plot_draw(text *out, const plot *p, plot_size size) {
     add_legend(out, p, margin);
     add_rows(out, &g, &across, &up, margin);
     add_axis(out, &across, g.columns, margin);
-    add_gaps(out, p);
+    add_remarks(out, p, &up);
     give_back(out->c, g.cell, room);
     return !out->failed;
 }

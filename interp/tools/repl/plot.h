@@ -24,7 +24,8 @@ typedef struct plot_size {
 } plot_size;
 
 /* Appends the picture. The curves share one scale, which ends at whole ticks; ticks are 1, 2 or 5 times a power of ten
- * apart. Below it stands how many points of a curve are not finite, if any. False with the context's error set when
+ * apart. A curve with poles is cut off where most of it is not. Below the picture stands how many points of a curve are
+ * not finite, and how far one goes that is cut off. False with the context's error set when
  * out of memory. */
 bool plot_draw(text *out, const plot *p, plot_size size) MUST_CHECK;
 
