@@ -51,10 +51,17 @@ bool gnuplot_open(gnuplot *g, const char *file, int width, int height, error *e)
     g->file = file;
     if ((size_t)snprintf(g->partial, sizeof g->partial, "%s.part%s", file, gnuplot_extension(file)) >= sizeof g->partial)
         return error_set(e, ERROR_K0602, nowhere, "cannot write '%s': %s", file, strerror(ENAMETOOLONG));
+    FILE *empty = fopen(g->partial, "w"); /* what is wrong with the name is known here, and not behind the pipe */
+    if (empty == NULL) return error_set(e, ERROR_K0602, nowhere, "cannot write '%s': %s", file, strerror(errno));
+    fclose(empty);
     g->script = popen("gnuplot", "w");
-    if (g->script == NULL) return error_set(e, ERROR_K0602, nowhere, "cannot start gnuplot: %s", strerror(errno));
-    begin(g, width, height);
-    return true;
+    if (g->script != NULL) {
+        begin(g, width, height);
+        return true;
+    }
+    int cause = errno;
+    unlink(g->partial);
+    return error_set(e, ERROR_K0602, nowhere, "cannot start gnuplot: %s", strerror(cause));
 }
 
 bool gnuplot_close(gnuplot *g, error *e) {

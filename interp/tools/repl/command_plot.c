@@ -79,43 +79,44 @@ static bool sample(engine *e, plotting *p) {
 
 /* ---- the picture ---- */
 
-static void write_curve(FILE *g, const char *block, const double *x, const double *y) {
+/* An empty line interrupts the curve. */
+static void write_curve(FILE *g, const char *block, const plot *p, int k, plot_range shown) {
     fprintf(g, "$%s << EOD\n", block);
-    for (int i = 0; i < POINTS; i++) {
-        if (isfinite(y[i])) {
-            fprintf(g, "%.17g %.17g\n", x[i], y[i]);
-        } else {
-            fputc('\n', g); /* the line is interrupted */
-        }
+    for (int i = 0; i < p->points; i++) {
+        double y = p->curve[k].y[i];
+        if (!isfinite(y) || plot_leaps(&p->curve[k], i, shown)) fputc('\n', g);
+        if (isfinite(y)) fprintf(g, "%.17g %.17g\n", p->x[i], y);
     }
     fputs("EOD\n", g);
 }
 
-static bool draw_file(const plotting *p, text *t, error *e) {
+static bool draw_file(const char *file, const plot *p, text *t, error *e) {
     gnuplot g;
-    if (!gnuplot_open(&g, p->file, FILE_WIDTH, FILE_HEIGHT, e)) return false;
-    write_curve(g.script, "value", p->x, p->y);
-    write_curve(g.script, "slope", p->x, p->slope);
+    plot_range shown;
+    double a = p->x[0], b = p->x[p->points - 1];
+    if (!plot_range_of(t->c, p, &shown) || !gnuplot_open(&g, file, FILE_WIDTH, FILE_HEIGHT, e)) return false;
+    write_curve(g.script, "value", p, 0, shown);
+    write_curve(g.script, "slope", p, 1, shown);
+    double room = (shown.most - shown.least) / 20;
+    fprintf(g.script, "set xlabel 'x'\nset xrange [%.17g:%.17g]\n", a, b);
+    if (room > 0) fprintf(g.script, "set yrange [%.17g:%.17g]\n", shown.least - room, shown.most + room);
     fprintf(g.script,
-            "set xlabel 'x'\nset xrange [%.17g:%.17g]\nset xzeroaxis lc rgb '#666666'\nset yzeroaxis lc rgb '#666666'\n"
-            "plot $value with lines lw 2 lc 2 title '%s', $slope with lines lw 2 dt 2 lc 4 title \"%s'\"\n",
-            p->a, p->b, p->name, p->name);
+            "set xzeroaxis lc rgb '#666666'\nset yzeroaxis lc rgb '#666666'\n"
+            "plot $value with lines lw 2 lc 2 title \"%s\", $slope with lines lw 2 dt 2 lc 4 title \"%s\"\n",
+            p->curve[0].name, p->curve[1].name);
     if (!gnuplot_close(&g, e)) return false;
-    text_format(t, "%s and its derivative over [%g, %g]: %s\n", p->name, p->a, p->b, p->file);
+    text_format(t, "%s and its derivative over [%g, %g]: %s\n", p->curve[0].name, a, b, file);
     return true;
 }
 
-static bool draw_page(const plotting *p, text *t) {
-    char slope[COMMAND_WORD + 1];
-    snprintf(slope, sizeof slope, "%s'", p->name);
-    const plot picture = {.points = POINTS, .x = p->x, .count = 2, .curve = {{p->name, p->y}, {slope, p->slope}}};
-    return plot_draw(t, &picture, (plot_size){WIDTH, ROWS});
-}
-
 static bool answer_plot(repl *r, engine *e, const char *rest, text *t) {
+    char slope[COMMAND_WORD + 1];
     plotting *p = ARENA_NEW(&e->a, plotting);
     if (p == NULL || !read_wish(r, rest, p) || !find_function(r, e, p) || !sample(e, p)) return false;
-    return p->file != NULL ? draw_file(p, t, &r->c->err) : draw_page(p, t);
+    snprintf(slope, sizeof slope, "%s'", p->name);
+    const plot picture = {.points = POINTS, .x = p->x, .count = 2, .curve = {{p->name, p->y}, {slope, p->slope}}};
+    if (p->file != NULL) return draw_file(p->file, &picture, t, &r->c->err);
+    return plot_draw(t, &picture, (plot_size){WIDTH, ROWS});
 }
 
 void command_plot(repl *r, const char *rest) { command_ask(r, "", rest, answer_plot); }

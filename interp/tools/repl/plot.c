@@ -49,12 +49,9 @@ static void widen(scale *s) {
 
 /* ---- what of a curve is shown ---- */
 
-typedef struct extent {
-    double least, most;
-} extent;
-
-static extent extent_of(const plot *p, int k) {
-    extent x = {INFINITY, -INFINITY};
+/* From infinity to minus infinity where nothing is finite. */
+static plot_range extent_of(const plot *p, int k) {
+    plot_range x = {INFINITY, -INFINITY};
     for (int i = 0; i < p->points; i++) {
         double y = p->curve[k].y[i];
         if (!isfinite(y)) continue;
@@ -82,48 +79,73 @@ static bool has_pole(const double *y, int points, double far) {
 
 enum { FAR = 8, CUT = 10 };     /* times the middle magnitude; one part of so many is cut off at each end */
 
-/* All of a curve, but of one with poles no more than what is in the middle, and half as much again. */
-static bool shown_extent(context *c, const plot *p, int k, extent *out) {
-    const double *y = p->curve[k].y;
-    size_t room = (size_t)p->points * sizeof *y;
-    double *sorted = take(c, room);
-    if (sorted == NULL) return false;
+/* The finite values, or their magnitudes, in order; returns how many. */
+static int sort_values(const plot *p, int k, bool magnitudes, double *out) {
     int count = 0;
     for (int i = 0; i < p->points; i++) {
-        if (isfinite(y[i])) sorted[count++] = fabs(y[i]);
+        double y = p->curve[k].y[i];
+        if (isfinite(y)) out[count++] = magnitudes ? fabs(y) : y;
     }
-    *out = extent_of(p, k);
-    qsort(sorted, (size_t)count, sizeof *sorted, by_size);
-    if (count > 2 * CUT && has_pole(y, p->points, FAR * sorted[count / 2])) {
-        count = 0;
-        for (int i = 0; i < p->points; i++) {
-            if (isfinite(y[i])) sorted[count++] = y[i];
-        }
-        qsort(sorted, (size_t)count, sizeof *sorted, by_size);
-        double low = sorted[count / CUT], high = sorted[count - 1 - count / CUT];
-        out->least = fmax(out->least, low - (high - low) / 2);
-        out->most = fmin(out->most, high + (high - low) / 2);
+    qsort(out, (size_t)count, sizeof *out, by_size);
+    return count;
+}
+
+/* Beyond it a curve is far out; a curve that is mostly 0 never is. */
+static double far_of(const plot *p, int k, double *scratch) {
+    int count = sort_values(p, k, true, scratch);
+    return count > 2 * CUT && scratch[count / 2] > 0 ? FAR * scratch[count / 2] : (double)INFINITY;
+}
+
+/* What is in the middle, and half as much again. */
+static plot_range middle_of(const plot *p, int k, double *scratch) {
+    int count = sort_values(p, k, false, scratch);
+    double low = scratch[count / CUT], high = scratch[count - 1 - count / CUT];
+    plot_range all = extent_of(p, k);
+    return (plot_range){fmax(all.least, low - (high - low) / 2), fmin(all.most, high + (high - low) / 2)};
+}
+
+/* Where one curve has a pole, others that go far out are cut off too: a derivative's poles need not change sign. */
+bool plot_range_of(context *c, const plot *p, plot_range *out) {
+    double *scratch = take(c, (size_t)p->points * sizeof *scratch), far[PLOT_CURVES];
+    if (scratch == NULL) return false;
+    bool pole = false;
+    for (int k = 0; k < p->count; k++) {
+        far[k] = far_of(p, k, scratch);
+        pole = pole || has_pole(p->curve[k].y, p->points, far[k]);
     }
-    give_back(c, sorted, room);
+    plot_range all = {INFINITY, -INFINITY};
+    for (int k = 0; k < p->count; k++) {
+        plot_range x = extent_of(p, k);
+        if (pole && fmax(-x.least, x.most) > far[k]) x = middle_of(p, k, scratch);
+        all.least = fmin(all.least, x.least);
+        all.most = fmax(all.most, x.most);
+    }
+    give_back(c, scratch, (size_t)p->points * sizeof *scratch);
+    *out = all.least <= all.most ? all : (plot_range){0, 0};
     return true;
 }
 
-static bool vertical_scale(context *c, const plot *p, int rows, scale *out) {
-    scale s = {.least = INFINITY, .most = -INFINITY, .dots = rows * DOWN};
-    for (int k = 0; k < p->count; k++) {
-        extent x;
-        if (!shown_extent(c, p, k, &x)) return false;
-        s.least = fminl(s.least, x.least);
-        s.most = fmaxl(s.most, x.most);
-    }
-    if (s.least > s.most) s.least = s.most = 0;
+/* Below the range -1, above it 1, on it 0. */
+static int side_of(plot_range shown, double y) {
+    return y < shown.least ? -1 : y > shown.most;
+}
+
+bool plot_leaps(const plot_curve *curve, int i, plot_range shown) {
+    const double *y = curve->y;
+    return i > 0 && isfinite(y[i - 1]) && isfinite(y[i]) && side_of(shown, y[i - 1]) * side_of(shown, y[i]) < 0;
+}
+
+/* ---- scales of a picture ---- */
+
+/* Ends at whole ticks. */
+static scale vertical_scale(plot_range shown, int rows) {
+    scale s = {.least = shown.least, .most = shown.most, .dots = rows * DOWN};
     widen(&s);
     int most = rows / TICK_ROWS > 1 ? rows / TICK_ROWS : 1;
     s.step = nice_step((s.most - s.least) / most);
     s.least = floorl(s.least / s.step + 1e-9L) * s.step;
     s.most = ceill(s.most / s.step - 1e-9L) * s.step;
-    *out = s;
-    return true;
+    return s;
 }
 
 static scale horizontal_scale(const plot *p, int columns) {
@@ -137,11 +159,6 @@ static scale horizontal_scale(const plot *p, int columns) {
 static int dot_of(const scale *s, wide v) {
     wide dot = (v - s->least) / (s->most - s->least) * (s->dots - 1);
     return (int)roundl(fminl(fmaxl(dot, -s->dots), 2 * s->dots));
-}
-
-/* Below the scale -1, above it 1, on it 0. */
-static int side_of(const scale *s, double v) {
-    return v < s->least ? -1 : v > s->most;
 }
 
 static wide first_tick(const scale *s) {
@@ -218,13 +235,11 @@ static void draw_to(pen *p, int x, int y) {
     touch(p, x, y);
 }
 
-/* A pole is not drawn through. */
-static void draw_curve(grid *g, const plot *p, int k, const scale *across, const scale *up) {
+static void draw_curve(grid *g, const plot *p, int k, plot_range shown, const scale *across, const scale *up) {
     pen n = {.to = g, .dashed = k > 0};
     const double *y = p->curve[k].y;
     for (int i = 0; i < p->points; i++) {
-        bool through = i > 0 && isfinite(y[i - 1]) && isfinite(y[i]) && side_of(up, y[i - 1]) * side_of(up, y[i]) < 0;
-        if (!isfinite(y[i]) || through) n.down = false;
+        if (!isfinite(y[i]) || plot_leaps(&p->curve[k], i, shown)) n.down = false;
         if (isfinite(y[i])) draw_to(&n, dot_of(across, p->x[i]), dot_of(up, y[i]));
     }
 }
@@ -316,32 +331,33 @@ static void add_axis(text *out, const scale *across, int columns, int margin) {
     end_line(out, from);
 }
 
-static void add_remarks(text *out, const plot *p, const scale *up) {
+static void add_remarks(text *out, const plot *p, plot_range shown) {
     for (int k = 0; k < p->count; k++) {
         const char *name = p->curve[k].name;
-        extent x = extent_of(p, k);
+        plot_range x = extent_of(p, k);
         int gaps = 0;
         for (int i = 0; i < p->points; i++) gaps += !isfinite(p->curve[k].y[i]);
         if (gaps > 0) text_format(out, "%s is not finite at %d of %d points\n", name, gaps, p->points);
-        if (gaps < p->points && (side_of(up, x.least) < 0 || side_of(up, x.most) > 0))
+        if (gaps < p->points && (side_of(shown, x.least) < 0 || side_of(shown, x.most) > 0))
             text_format(out, "%s is cut off: it goes from %.3g to %.3g\n", name, x.least, x.most);
     }
 }
 
 bool plot_draw(text *out, const plot *p, plot_size size) {
-    scale up;
-    if (!vertical_scale(out->c, p, size.rows, &up)) return false;
+    plot_range shown;
+    if (!plot_range_of(out->c, p, &shown)) return false;
+    scale up = vertical_scale(shown, size.rows);
     int margin = widest_name(&up);
     grid g = {.columns = size.width - margin - 2, .rows = size.rows};
     scale across = horizontal_scale(p, g.columns);
     size_t room = (size_t)g.columns * (size_t)g.rows;
     g.cell = take_zeroed(out->c, room);
     if (g.cell == NULL) return false;
-    for (int k = 0; k < p->count; k++) draw_curve(&g, p, k, &across, &up);
+    for (int k = 0; k < p->count; k++) draw_curve(&g, p, k, shown, &across, &up);
     add_legend(out, p, margin);
     add_rows(out, &g, &across, &up, margin);
     add_axis(out, &across, g.columns, margin);
-    add_remarks(out, p, &up);
+    add_remarks(out, p, shown);
     give_back(out->c, g.cell, room);
     return !out->failed;
 }
