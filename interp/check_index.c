@@ -88,6 +88,7 @@ static int64_t check_range(checker *c, const subscript *s, int64_t dim, const ty
     if (!lo.given && !hi.given && (step.value == 1 || step.value == -1)) return dim;
     if ((lo.given && !lo.fixed) || (hi.given && !hi.fixed)) return unknown(c, s->at);
     if (dim >= 0) return fixed_range(c, s, lo, hi, step.value, dim, base);
+    if (!lo.given && step.value > 0) lo = (bound){.given = true, .fixed = true, .value = 0};
     bool one_end = lo.given && hi.given && (lo.value < 0) == (hi.value < 0);
     return one_end ? count_of(lo.value, hi.value, step.value) : unknown(c, s->at);
 }

@@ -32,12 +32,12 @@ GCC = ["gcc", "-O2", "-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=o
 LIMIT = 60  # seconds for a call
 SANITIZED = 6
 DRAWS = 50  # until sizes fit that no name tells: those of cotangents of what a run cuts out
+C_TYPES = {"F32": "float", "F64": "double", "I32": "int32_t", "I64": "int64_t", "Bool": "bool"}
 MODES = ["value_and_grad", "grad", "vjp", "jvp"]
 HEAD = re.compile(r"^fn (\w+)\((.*)\) -> (.*?) \{", re.MULTILINE)
 PORT = re.compile(r"(?:kina_(\w+)_(\d)|(float|double|int32_t|int64_t|bool)) (\w+)[,;]?(?: /\* (.*?) \*/)?")
 DTYPES = {"f32": "F32", "f64": "F64", "i32": "I32", "i64": "I64", "bool": "Bool",
           "float": "F32", "double": "F64", "int32_t": "I32", "int64_t": "I64"}
-REFUSED = {"by_rule": "K0702"}     # a rule of its own has none for a second derivative
 
 
 class Port:
@@ -62,7 +62,7 @@ class Emitted:
         self.program, self.c = os.path.join(folder, f"{name}.kina"), os.path.join(folder, f"{name}.c")
         self.printed, self.library = os.path.join(folder, f"{name}.grad.kina"), os.path.join(folder, f"{name}.so")
         self.symbol = f"{fn}_{mode}"
-        self.trouble = None
+        self.trouble, self.derivative = None, ""
 
     def make(self, binary):
         with open(self.program, "w", encoding="utf-8") as f:
@@ -71,8 +71,8 @@ class Emitted:
         done = kina.Run(binary, [*given, "--emit", "c", "-o", self.c])
         if done.code != 0:
             self.trouble = f"exit code {done.code}: {done.err.strip()[:600]}"
-            if self.name in REFUSED and REFUSED[self.name] in done.err:
-                self.trouble = "refused"
+            if kina.first_line(done.err) == kina.first_line(kina.Run(binary, given).err):
+                self.trouble = "refused"    # as a program too
             if os.path.exists(self.c):
                 self.trouble += "; and a file was written"
             return self
@@ -82,6 +82,8 @@ class Emitted:
         if printed.code != 0 or compiled.returncode != 0 or compiled.stderr:
             self.trouble = f"{printed.err}{compiled.stderr[:800]}"
             return self
+        with open(self.printed, encoding="utf-8") as f:
+            self.derivative = f.read()
         with open(self.c, encoding="utf-8") as f:
             c = f.read()
         head = re.search(rf"^int {self.symbol}\((.*?)struct", c, re.MULTILINE | re.DOTALL).group(1)
@@ -154,7 +156,8 @@ def call_here(emitted, arguments):
 
 
 def expected(binary, folder, emitted, arguments):
-    names = re.findall(r"(\w+): ", re.search(rf"fn {emitted.symbol}\((.*?)\) (?:->|{{)", open(emitted.printed).read(), re.DOTALL).group(1))
+    head = re.search(rf"fn {emitted.symbol}\((.*?)\) (?:->|{{)", emitted.derivative, re.DOTALL).group(1)
+    names = re.findall(r"(\w+): ", head)
     given = ["--numerics", "compiled", "--format", "json", "--fn", emitted.symbol]
     for i, (dtype, shape, data, _) in enumerate(arguments):
         path = os.path.join(folder, f"{emitted.name}.{i}.npy")
@@ -198,7 +201,7 @@ def host(emitted, arguments):
         if p.rank == 0:
             given.append(numbers)
             continue
-        element = {"F32": "float", "F64": "double", "I32": "int32_t", "I64": "int64_t", "Bool": "bool"}[dtype]
+        element = C_TYPES[dtype]
         kind = f"kina_{dtype.lower()}_{p.rank}"
         given.append(f"({kind}){{({element}[]){{{numbers or '0'}}}, {{{', '.join(map(str, shape))}}}}}")
     return f"""#include <stdio.h>
@@ -250,7 +253,54 @@ def around(text, match):
 # Of emit_c.kina, which derivatives are written.
 OWN = [("calls_itself", "value_and_grad"), ("calls_itself", "jvp"), ("by_rules", "value_and_grad"), ("by_rules", "jvp"),
        ("wide", "vjp"), ("wide", "jvp"), ("cells", "value_and_grad"), ("cells", "jvp"), ("swapped", "grad"), ("swapped", "jvp"),
-       ("held", "vjp"), ("while_", "value_and_grad")]
+       ("held", "vjp"), ("moved", "vjp"), ("while_", "value_and_grad")]
+
+
+# How an op of a class is called on x, y, z, which stretch, i and j, integers, and b and c, Bool.
+FLOATS, NUMBERS = ("F32", "F64"), ("F32", "F64", "I32", "I64")
+CALLS = {"UNARY": ("x", FLOATS), "UNARY_NUMERIC": ("x", NUMBERS), "BINARY": ("x, y", FLOATS), "BINARY_NUMERIC": ("x, y", NUMBERS),
+         "COMPARE_ORDER": ("x, y", NUMBERS), "COMPARE": ("x, y", NUMBERS), "TERNARY_NUMERIC": ("x, y, z", NUMBERS),
+         "REDUCE": ("x", NUMBERS), "REDUCE_ONE": ("x", NUMBERS), "REDUCE_NONEMPTY": ("x", NUMBERS), "REDUCE_FLOAT": ("x", FLOATS),
+         "REDUCE_BOOL": ("x < y", NUMBERS), "ARG_REDUCE": ("x", NUMBERS), "BINARY_INTEGER": ("x, y", ("I32", "I64"))}
+
+
+def table():
+    """The op table: (name in programs, class)."""
+    with open(os.path.join(kina.ROOT, "runtime", "ops.def"), encoding="utf-8") as f:
+        return re.findall(r'^OP\(\w+, "([^"]*)", (\w+),', f.read(), re.MULTILINE)
+
+
+def walk(folder):
+    """Each elementwise op and each reduction, the ops of a class and an element type in one function."""
+    for dtype in NUMBERS:
+        for of in CALLS:
+            given, dtypes = CALLS[of]
+            ops = [name for name, its in table() if its == of and dtype in dtypes and name not in ("digamma", "polygamma", "lgamma")]
+            if not ops:
+                continue
+            calls = []
+            for op in ops:
+                word = op[0].isalpha()
+                calls.append(f"{op}({given})" if word else f" {op} ".join(f"{v}" for v in given.split(", ")))
+                if "REDUCE" in of:
+                    calls += [f"{op}({given}, axis=1)", f"{op}({given}, axis=0, keepdims=true)"]
+            if of == "UNARY":
+                calls.append("lgamma(stop_gradient(x))")
+            if of == "UNARY_NUMERIC":
+                calls += [f"{to}(x)" for to in C_TYPES]
+            parameters = f"around: F64, x: tensor<{dtype}, [A, 3, 1]>, y: tensor<{dtype}, [1, 3, N]>, z: {dtype}"
+            name = f"{of.lower()}_{dtype.lower()}"
+            text = f"fn {name}({parameters}) {{ (around, {', '.join(calls)}) }}\n"
+            yield Emitted(folder, name, text, name, "vjp")
+
+
+def missing(texts):
+    """Ops of programs that no text of these calls, but for those that the unit test lists."""
+    with open(os.path.join(kina.ROOT, "tests", "unit", "test_emit_c.c"), encoding="utf-8") as f:
+        listed = set(re.findall(r"\bOP_(\w+)", f.read()))
+    names = {name: name for name, _ in table() if name and name[0].isalpha() and name not in listed}
+    names.update({"full": "(full|zeros|ones)", "full_like": "(full|zeros|ones)_like"})
+    return [name for name, pattern in names.items() if not any(re.search(rf"\b{pattern}\(", text) for text in texts)]
 
 
 def written(folder):
@@ -291,7 +341,7 @@ def main():
         if options.keep:
             folder = os.path.abspath(options.keep)
             os.makedirs(folder, exist_ok=True)
-        of = [*written(folder), *grown(folder, options.count, options.seed)]
+        of = [*walk(folder), *written(folder), *grown(folder, options.count, options.seed)]
         of = [e for e in of if not options.only or any(word == e.name for word in options.only)]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for emitted in pool.map(lambda e: e.make(binary), of):
@@ -302,6 +352,10 @@ def main():
                 failed += words is not None
                 if words is not None:
                     print(f"{emitted.name}: {words}")
+    left_out = [] if options.only else missing([e.text + e.derivative for e in of])
+    if left_out:
+        print(f"no function calls {', '.join(left_out)}")
+    failed += len(left_out)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
