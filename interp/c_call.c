@@ -80,7 +80,7 @@ static void call_function(c_writer *w, const node *n) {
     const char *name = function_of(w, n->call->decl);
     text_init(&arguments, w->c);
     for (int k = 0; k < n->n; k++) {
-        const char *x = c_of(w, n->in[k])->name;
+        const char *x = c_name_of(w, n->in[k]);
         text_format(&arguments, ", %s", x);
         c_read(w, x);
     }

@@ -150,6 +150,8 @@ const char *c_declared(c_writer *w, const op_type *t);
 var c_root(const c_writer *w, var v);
 c_var *c_of(const c_writer *w, var v);
 c_value c_value_of(const c_writer *w, var v);
+/* Its name; "" while there is none, as after a failure. */
+static inline const char *c_name_of(const c_writer *w, var v) { return c_value_of(w, v).name; }
 /* What the user calls it, or NULL. */
 const char *c_wish(c_writer *w, var v);
 /* Gives v a C name. */

@@ -154,7 +154,7 @@ static void give_results(c_writer *w, const field *fields) {
     const char **held = C_ARRAY(w, const char *, top->result_count);
     for (int i = 0; held != NULL && i < top->result_count; i++) {
         if (fields[i].type.rank == 0) continue;
-        held[i] = c_of(w, top->results[i])->name;
+        held[i] = c_name_of(w, top->results[i]);
         bool own = !c_shared(w, c_root(w, top->results[i]));
         if (c_goes_on(w, top->results[i], top)) {
             if (!own) c_own(w, &(c_value){held[i], fields[i].type});
@@ -166,7 +166,7 @@ static void give_results(c_writer *w, const field *fields) {
     }
     for (int i = 0; held != NULL && i < top->result_count; i++) {
         if (held[i] == NULL) {
-            c_line(w, "out->%s = %s;", fields[i].name, c_of(w, top->results[i])->name);
+            c_line(w, "out->%s = %s;", fields[i].name, c_name_of(w, top->results[i]));
             continue;
         }
         c_helper(w, "give", DT_I64, false);

@@ -38,7 +38,7 @@ static void branch(c_writer *w, const node *n, int which) {
 static void if_node(c_writer *w, const node *n) {
     for (int k = 0; k < n->m; k++)
         if (n->out[k] != VAR_NONE) c_declare(w, n->out[k], "t");
-    c_open(w, "if (%s)", c_of(w, n->in[0])->name);
+    c_open(w, "if (%s)", c_name_of(w, n->in[0]));
     branch(w, n, 0);
     const region *otherwise = n->inside[1];
     if (otherwise->count > 0 || otherwise->result_count > 0) {
@@ -111,16 +111,16 @@ static void yield(c_writer *w, const node *n) {
 static const char *expression_of(c_writer *w, const node *n) {
     const char *x[3] = {0};
     if (n->kind == NODE_NUMBER) return number_of(w, &n->constant);
-    if (n->kind == NODE_EMPTY) return c_string(w, "(%s.count == 0)", c_of(w, n->in[0])->name);
+    if (n->kind == NODE_EMPTY) return c_string(w, "(%s.count == 0)", c_name_of(w, n->in[0]));
     if (n->kind != NODE_OP || n->n > 3 || !c_scalar_written((op_id)n->op) || op_table[n->op].class == CLASS_WHERE)
         return NULL;
     if (n->op == OP_div || n->op == OP_rem || n->op == OP_mod) return NULL; /* they may have to check */
     for (int k = 0; k < n->n; k++) {
         if (graph_type(w->g, n->in[k])->rank > 0) return NULL;
-        x[k] = c_of(w, n->in[k])->name;
+        x[k] = c_name_of(w, n->in[k]);
     }
     if (n->op == OP_not && n->in[0] != VAR_NONE && graph_at(w->g, n->in[0])->maker->kind == NODE_EMPTY)
-        return c_string(w, "(%s.count > 0)", c_of(w, graph_at(w->g, n->in[0])->maker->in[0])->name);
+        return c_string(w, "(%s.count > 0)", c_name_of(w, graph_at(w->g, n->in[0])->maker->in[0]));
     return c_factor(w, c_scalar(w, (op_id)n->op, n->attrs, (dtype)graph_type(w->g, n->in[0])->dtype, x));
 }
 
@@ -149,7 +149,7 @@ static void while_node(c_writer *w, const region *r, int i) {
     } else {
         c_open(w, "for (;;)");
         c_region(w, n->inside[0]);
-        c_line(w, "if (!%s) break;", c_factor(w, c_of(w, n->inside[0]->results[0])->name));
+        c_line(w, "if (!%s) break;", c_factor(w, c_name_of(w, n->inside[0]->results[0])));
     }
     c_region(w, n->inside[1]);
     yield(w, n);
@@ -191,7 +191,7 @@ static void emit(c_writer *w, const region *r, int i) {
     case NODE_EMPTY:
     case NODE_DROP: c_tape_node(w, r, i); break;
     case NODE_ASSERT:
-        c_check(w, c_of(w, n->in[0])->name, "assertion failed%s%s", n->strings[0][0] != '\0' ? ": " : "",
+        c_check(w, c_name_of(w, n->in[0]), "assertion failed%s%s", n->strings[0][0] != '\0' ? ": " : "",
                 n->strings[0]);
         break;
     case NODE_PRINT: c_refuse(w, "`print` cannot be written as C"); break;

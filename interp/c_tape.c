@@ -40,13 +40,13 @@ static void push(c_writer *w, const region *r, int i) {
     if (element->count == 0) c_line(w, "%s.none = 0;", name);
     for (int k = 0; k < element->count; k++)
         c_hand_over(w, c_string(w, "%s.v%d", name, k), n->in[k + 1], r, i);
-    c_try(w, "kina_push(kina, &%s, &%s, sizeof %s)", c_of(w, n->in[0])->name, name, name);
+    c_try(w, "kina_push(kina, &%s, &%s, sizeof %s)", c_name_of(w, n->in[0]), name, name);
 }
 
 static void pop(c_writer *w, const node *n) {
     const tape_element *element = graph_at(w->g, n->in[0])->tape;
     int entry = entry_of(w, element);
-    const char *tape = c_of(w, n->in[0])->name, *name = c_named(w, "popped");
+    const char *tape = c_name_of(w, n->in[0]), *name = c_named(w, "popped");
     c_helper(w, "pop", DT_I64, false);
     c_check(w, c_string(w, "%s.count > 0", tape), "pop of an empty tape");
     c_line(w, "struct kina_entry_%d %s;", entry, name);
@@ -111,8 +111,8 @@ void c_tape_node(c_writer *w, const region *r, int i) {
     case NODE_PUSH: push(w, r, i); break;
     case NODE_POP: pop(w, n); break;
     case NODE_EMPTY:
-        c_line(w, "const bool %s = %s.count == 0;", c_name(w, n->out[0], "is_empty"), c_of(w, n->in[0])->name);
+        c_line(w, "const bool %s = %s.count == 0;", c_name(w, n->out[0], "is_empty"), c_name_of(w, n->in[0]));
         break;
-    default: c_drop(w, graph_at(w->g, n->in[0])->tape, c_of(w, n->in[0])->name);
+    default: c_drop(w, graph_at(w->g, n->in[0])->tape, c_name_of(w, n->in[0]));
     }
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "interp/derive.h"
 #include "interp/engine.h"
 #include "interp/gradcheck.h"
 #include "interp/input.h"
@@ -134,6 +135,17 @@ static const program_text to_mlir = {
     " handle g(x, [a, a, a], 3) with reverseMode)\n",
 };
 
+/* Differentiated and written as C. */
+static const program_text to_c = {
+    "emit c",
+    "fn powers(x: tensor<F32, [M]>, n: I32) -> F32 { if (n < 1) { sum(x) } else { powers(x * x, n - 1) } }\n"
+    "fn f(x: tensor<F32, [B, 3]>, w: tensor<F32, [3, 3]>, n: I32) -> F32 {\n"
+    "  let (y, _) = while (i < n && sum(x) > 0.0) [y = copy(x), i = 0] { (tanh(y @ w) + [1.0, 2.0, 3.0], i + 1) };\n"
+    "  let z = if (n > 2) { take(y, argsort(x[:, 0])) } else { softmax(y) };\n"
+    "  sum(z * z) * powers(stop_gradient(w[0]), n)\n"
+    "}\n",
+};
+
 /* Checked against differences; one of its parameters stands at a kink. */
 static const program_text to_check = {
     "gradcheck",
@@ -165,6 +177,19 @@ static bool emit(engine *e) {
     return ok;
 }
 
+static bool emit_c(engine *e) {
+    derivative_wish wish = {.fn = program_find(&e->program, "f"), .form = DERIVATIVE_C};
+    derivative made;
+    text file, header;
+    text_init(&file, e->c);
+    text_init(&header, e->c);
+    wish.header = &header;
+    bool ok = derive_program(e, &wish, &file, &made);
+    text_close(&file);
+    text_close(&header);
+    return ok;
+}
+
 static bool check(engine *e) {
     const fn_decl *fn = program_find(&e->program, "f");
     tensor *x = tensor_new(e->c, DT_F64, 1, (int64_t[]){2});
@@ -192,6 +217,8 @@ static bool attempt(const program_text *p, uint64_t fail_at, bool *fault) {
     bool source_error = !ok && e.diags.errors > 0 && c.err.code == ERROR_NONE;
     if (p == &to_mlir)
         ok = ok && emit(&e);
+    else if (p == &to_c)
+        ok = ok && emit_c(&e);
     else if (p == &to_check)
         ok = ok && check(&e);
     else
@@ -273,7 +300,7 @@ static bool conclude(const char *name, uint64_t n, bool fault) {
 
 int main(void) {
     int passed = 0, failed = 0;
-    const program_text *const others[] = {&to_mlir, &to_check};
+    const program_text *const others[] = {&to_mlir, &to_c, &to_check};
     for (size_t i = 0; i < COUNT_OF(programs) + COUNT_OF(others); i++) {
         const program_text *p = i < COUNT_OF(programs) ? &programs[i] : others[i - COUNT_OF(programs)];
         bool fault = false;
