@@ -57,7 +57,8 @@ class Port:
 class Emitted:
     """A gradient as C and as a program."""
 
-    def __init__(self, folder, name, text, fn, mode):
+    def __init__(self, folder, name, text, fn, mode, **sizes):
+        self.sizes = sizes      # of dims by name, where they are not drawn
         self.name, self.text, self.fn, self.mode = name, text, fn, mode
         self.program, self.c = os.path.join(folder, f"{name}.kina"), os.path.join(folder, f"{name}.c")
         self.printed, self.library = os.path.join(folder, f"{name}.grad.kina"), os.path.join(folder, f"{name}.so")
@@ -92,7 +93,8 @@ class Emitted:
         self.results = [Port(m) for m in PORT.finditer(body)]
         return self
 
-    def arguments(self, rng, sizes):
+    def arguments(self, rng):
+        sizes = dict(self.sizes)
         draw = native.special if rng.random() < 0.34 else native.plain
         found = []
         for p in self.parameters:
@@ -174,7 +176,7 @@ def compare(binary, folder, emitted, seed, calls):
     rng = random.Random(f"{seed}:{emitted.name}")
     for _ in range(calls):
         for _ in range(DRAWS):
-            arguments = emitted.arguments(rng, {})
+            arguments = emitted.arguments(rng)
             found = call(emitted, arguments)
             if not isinstance(found, str) or not found.startswith("the argument"):
                 break
@@ -228,7 +230,7 @@ def sanitize(folder, emitted, seed):
     source, program = os.path.join(folder, f"{emitted.name}.host.c"), os.path.join(folder, f"{emitted.name}.host")
     rng = random.Random(f"{seed}:{emitted.name}:host")
     for _ in range(DRAWS):
-        arguments = emitted.arguments(rng, {})
+        arguments = emitted.arguments(rng)
         found = call(emitted, arguments)
         if not isinstance(found, str):
             break
@@ -253,7 +255,7 @@ def around(text, match):
 # Of emit_c.kina, which derivatives are written.
 OWN = [("calls_itself", "value_and_grad"), ("calls_itself", "jvp"), ("by_rules", "value_and_grad"), ("by_rules", "jvp"),
        ("wide", "vjp"), ("wide", "jvp"), ("cells", "value_and_grad"), ("cells", "jvp"), ("swapped", "grad"), ("swapped", "jvp"),
-       ("held", "vjp"), ("moved", "vjp"), ("while_", "value_and_grad")]
+       ("held", "vjp"), ("moved", "vjp"), ("picked", "vjp"), ("while_", "value_and_grad")]
 
 
 # How an op of a class is called on x, y, z, which stretch, i and j, integers, and b and c, Bool.
@@ -291,7 +293,7 @@ def walk(folder):
             parameters = f"around: F64, x: tensor<{dtype}, [A, 3, 1]>, y: tensor<{dtype}, [1, 3, N]>, z: {dtype}"
             name = f"{of.lower()}_{dtype.lower()}"
             text = f"fn {name}({parameters}) {{ (around, {', '.join(calls)}) }}\n"
-            yield Emitted(folder, name, text, name, "vjp")
+            yield Emitted(folder, name, text, name, "vjp", A=7, N=11)
 
 
 def missing(texts):
