@@ -82,7 +82,6 @@ static void call_function(c_writer *w, const node *n) {
     for (int k = 0; k < n->n; k++) {
         const char *x = c_name_of(w, n->in[k]);
         text_format(&arguments, ", %s", x);
-        c_read(w, x);
     }
     for (int k = 0; k < n->m; k++) text_format(&arguments, ", &%s", w->of[n->out[k]].name);
     c_try(w, "%s(kina%s)", name, text_data(&arguments));

@@ -91,11 +91,8 @@ static void flat(c_writer *w, const c_site *s) {
     const char *x[3] = {0};
     c_nest l = {0};
     (void)c_loop(w, &l, c_count(w, &s->out));
-    for (int k = 0; k < s->n; k++) {
-        bool number = s->in[k].type.rank == 0;
-        x[k] = number ? s->in[k].name : c_string(w, "%s.data[%s]", s->in[k].name, l.at[0]);
-        if (!number) c_read(w, s->in[k].name);
-    }
+    for (int k = 0; k < s->n; k++)
+        x[k] = s->in[k].type.rank == 0 ? s->in[k].name : c_string(w, "%s.data[%s]", s->in[k].name, l.at[0]);
     const char *y = value_at(w, s, x);
     c_line(w, "%s.data[%s] = %s;", s->out.name, l.at[0], y);
     c_loops_end(w, &l);

@@ -46,6 +46,7 @@ typedef struct c_var {
     const region *home;
     int last;                   /* the node of its home that reads it last; the home's count: a result; -1: none */
     int reads;                  /* how often it does */
+    size_t from;                /* where in the text it may be read: behind what makes it */
 } c_var;
 
 /* Strings in use. */
@@ -64,7 +65,6 @@ typedef struct c_writer {
     /* Parts of the file, in this order; body: of the function that is being written. */
     text types, records, helpers, literals, prototypes, functions, body;
     c_set structs, called, names;   /* which types and helpers are in the file; names in use */
-    c_set read;                 /* tensors whose sizes or entries the text reads */
     c_var *of;                  /* by variable */
     int depth;                  /* of indentation */
     int literal_count, entry_count;
@@ -105,8 +105,8 @@ void c_close(c_writer *w);
 const char *c_named(c_writer *w, const char *base);
 bool c_set_has(const c_set *s, const char *key);
 void c_set_put(c_writer *w, c_set *s, const char *key);
-/* The text reads the tensor of this name. */
-static inline void c_read(c_writer *w, const char *name) { c_set_put(w, &w->read, name); }
+/* Whether the function's text from a place on has the name. */
+bool c_mentions(const c_writer *w, size_t from, const char *name);
 /* Refuses (K0701) at w->where. */
 void c_refuse(c_writer *w, const char *format, ...) PRINTF_LIKE(2, 3);
 /* The function ends with this message unless the condition holds. */

@@ -48,7 +48,7 @@ static field *fields_of(c_writer *w) {
 void c_open_function(c_writer *w, graph *g) {
     const region *top = g->top;
     w->g = g;
-    w->names = w->read = (c_set){0};
+    w->names = (c_set){0};
     w->depth = 1;
     w->fails = false;
     w->where = (span){0, 0};
@@ -67,7 +67,6 @@ void c_close_function(c_writer *w, const c_writer *outer) {
     w->g = outer->g;
     w->of = outer->of;
     w->names = outer->names;
-    w->read = outer->read;
     w->body = outer->body;
     w->depth = outer->depth;
     w->fails = outer->fails;
@@ -179,8 +178,7 @@ void c_add_unused_params(c_writer *w, text *t) {
     const region *top = w->g->top;
     for (int i = 0; i < top->param_count; i++) {
         const c_var *of = &w->of[top->params[i]];
-        bool number = graph_type(w->g, top->params[i])->rank == 0;
-        if (number ? of->last < 0 : !c_set_has(&w->read, of->name)) text_format(t, "    (void)%s;\n", of->name);
+        if (!c_mentions(w, 0, of->name)) text_format(t, "    (void)%s;\n", of->name);
     }
 }
 

@@ -76,48 +76,48 @@ bool c_owned(const c_writer *w, var v) {
     return x->tape == NULL && x->type.rank > 0 && of->same == VAR_NONE && !of->borrowed && of->name != NULL;
 }
 
-/* What is not read at all is still seen to be there. */
-static void look_at(c_writer *w, var v) {
-    bool shaped = graph_at(w->g, v)->tape == NULL && graph_type(w->g, v)->rank > 0;
-    const char *name = w->of[v].name;
-    if (w->of[v].last < 0 && w->of[v].same == VAR_NONE && name != NULL && !shaped) c_line(w, "(void)%s;", name);
+/* What the graph reads and the text does not, such as a size that another variable has too, is seen to be there. */
+static void look_at(c_writer *w, const c_var *of, var root) {
+    const node *maker = graph_at(w->g, root)->maker;
+    bool named = maker != NULL && maker->kind != NODE_NUMBER && of->name != NULL;
+    if (named && !c_mentions(w, of->from, of->name)) c_line(w, "(void)%s;", of->name);
 }
 
-static void release_if_over(void *self, var v) {
+/* At the end of a variable's life. */
+static void end_if_over(void *self, var v) {
     place *p = self;
     c_var *of = c_of(p->w, v);
     var root = c_root(p->w, v);
-    bool over = of->home == p->r && !of->carried && !of->moved && of->last <= p->at;
-    if (over && of->borrowed && graph_at(p->w->g, root)->maker != NULL && !c_set_has(&p->w->read, of->name))
-        c_line(p->w, "(void)%s;", of->name);
-    if (!over || !c_owned(p->w, root)) return;
+    if (of->home != p->r || of->carried || of->moved || of->last > p->at || p->w->failed) return;
     of->moved = true;
-    c_release(p->w, of->name);
+    if (c_owned(p->w, root))
+        c_release(p->w, of->name);
+    else
+        look_at(p->w, of, root);
 }
 
-
-static void release_inside(place *p, const region *r) {
+static void end_inside(place *p, const region *r) {
     for (int i = 0; i < r->count; i++) {
         const node *n = r->nodes[i];
-        node_each_use(p->w->g, n, release_if_over, p);
+        node_each_use(p->w->g, n, end_if_over, p);
         for (int k = 0; k < 2; k++)
-            if (n->inside[k] != NULL) release_inside(p, n->inside[k]);
-        if (n->call != NULL && n->call->body != NULL) release_inside(p, n->call->body);
+            if (n->inside[k] != NULL) end_inside(p, n->inside[k]);
+        if (n->call != NULL && n->call->body != NULL) end_inside(p, n->call->body);
     }
-    for (int k = 0; k < r->result_count; k++) release_if_over(p, r->results[k]);
+    for (int k = 0; k < r->result_count; k++) end_if_over(p, r->results[k]);
 }
 
 void c_release_behind(c_writer *w, const region *r, int i) {
     const node *n = r->nodes[i];
     place here = {w, r, i, NULL};
-    for (int k = 0; k < n->m && n->kind != NODE_NUMBER && !w->failed; k++)
-        if (n->out[k] != VAR_NONE) look_at(w, n->out[k]);
-    node_each_use(w->g, n, release_if_over, &here);
-    for (int k = 0; k < 2; k++)
-        if (n->inside[k] != NULL) release_inside(&here, n->inside[k]);
-    if (n->call != NULL && n->call->body != NULL) release_inside(&here, n->call->body);
     for (int k = 0; k < n->m; k++)
-        if (n->out[k] != VAR_NONE) release_if_over(&here, n->out[k]);
+        if (n->out[k] != VAR_NONE) w->of[n->out[k]].from = w->body.length;
+    node_each_use(w->g, n, end_if_over, &here);
+    for (int k = 0; k < 2; k++)
+        if (n->inside[k] != NULL) end_inside(&here, n->inside[k]);
+    if (n->call != NULL && n->call->body != NULL) end_inside(&here, n->call->body);
+    for (int k = 0; k < n->m; k++)
+        if (n->out[k] != VAR_NONE) end_if_over(&here, n->out[k]);
 }
 
 /* Whether the entries may go to another variable at node i of r (its count: as a result), which alone reads them
@@ -141,7 +141,6 @@ void c_begin(c_writer *w, const char *kind, const char *name, var v, const regio
         return;
     }
     c_line(w, "%s %s = %s;", kind, name, of->name != NULL ? of->name : "");
-    c_read(w, of->name != NULL ? of->name : "");
     if (x->tape != NULL || x->type.rank == 0) return;
     if (may_move(of, r, i))
         of->moved = true;
@@ -154,7 +153,6 @@ void c_hand_over(c_writer *w, const char *target, var v, const region *r, int i)
     var root = c_root(w, v);
     const graph_var *x = graph_at(w->g, v);
     if (of->name == NULL || w->failed) return;
-    c_read(w, of->name);
     if (x->tape == NULL && x->type.rank > 0 && !c_owned(w, root)) {
         c_copy(w, &x->type, target, of->name);
         return;

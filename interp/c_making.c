@@ -7,7 +7,6 @@ void c_full(c_writer *w, const c_site *s) {
     const char *sizes[MAX_RANK] = {0};
     c_nest l = {0};
     if (s->out.type.rank == 0) {
-        if (s->op == OP_full_like) c_line(w, "(void)%s;", s->in[0].name);
         c_line(w, "const %s %s = %s;", c_element((dtype)s->out.type.dtype), s->out.name, number->name);
         return;
     }

@@ -56,7 +56,6 @@ void c_reshape(c_writer *w, const c_site *s) {
         c_line(w, "%s.data[0] = %s;", s->out.name, x->name);
         return;
     }
-    c_read(w, x->name);
     text_init(&list, w->c);
     for (int i = 0; i < s->out.type.rank; i++) text_format(&list, "%s%s", i > 0 ? ", " : "", sizes[i]);
     c_line(w, "%s %s = {%s.data, {%s}};", c_struct(w, &s->out.type), s->out.name, x->name, text_data(&list));

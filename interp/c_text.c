@@ -1,4 +1,5 @@
 /* Lines of C, names in use, and how a function says what went wrong. */
+#include <ctype.h>
 #include <string.h>
 
 #include "interp/c_emit.h"
@@ -127,6 +128,25 @@ const char *c_named(c_writer *w, const char *base) {
     for (int i = 1; c_set_has(&w->names, name) && !w->failed; i++) name = c_string(w, "%s_%d", first, i);
     c_set_put(w, &w->names, name);
     return name;
+}
+
+static bool is_part(char ch) { return ch == '_' || isalnum((unsigned char)ch); }
+
+/* Whether what stands at p is code: neither a comment nor a message. */
+static bool is_code(const char *body, const char *p) {
+    for (const char *q = p; q > body && q[-1] != '\n'; q--)
+        if (q[-1] == '"' || (q[-1] == '/' && q[0] == '*')) return false;
+    return true;
+}
+
+bool c_mentions(const c_writer *w, size_t from, const char *name) {
+    const char *body = text_data(&w->body);
+    size_t length = strlen(name);
+    if (from > w->body.length || length == 0) return true;
+    for (const char *p = strstr(body + from, name); p != NULL; p = strstr(p + length, name)) {
+        if ((p == body || !is_part(p[-1])) && !is_part(p[length]) && is_code(body, p)) return true;
+    }
+    return false;
 }
 
 /* ---- failures ---- */

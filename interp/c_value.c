@@ -58,7 +58,6 @@ const char *c_name(c_writer *w, var v, const char *otherwise) {
 
 const char *c_size(c_writer *w, const c_value *v, int axis) {
     if (v->type.dims[axis] >= 0) return c_string(w, "%lld", (long long)v->type.dims[axis]);
-    c_read(w, v->name);
     return c_string(w, "%s.dims[%d]", v->name, axis);
 }
 
@@ -159,7 +158,6 @@ const char *c_entry(c_writer *w, const c_value *v, const char *const *at) {
         else
             place = c_string(w, "%s * %s + %s", c_factor(w, place), c_size(w, v, i), at[i]);
     }
-    c_read(w, v->name);
     return c_string(w, "%s.data[%s]", v->name, place != NULL ? place : "0");
 }
 
