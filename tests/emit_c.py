@@ -255,7 +255,8 @@ def around(text, match):
 # Of emit_c.kina, which derivatives are written.
 OWN = [("calls_itself", "value_and_grad"), ("calls_itself", "jvp"), ("by_rules", "value_and_grad"), ("by_rules", "jvp"),
        ("wide", "vjp"), ("wide", "jvp"), ("cells", "value_and_grad"), ("cells", "jvp"), ("swapped", "grad"), ("swapped", "jvp"),
-       ("held", "vjp"), ("moved", "vjp"), ("picked", "vjp"), ("reshaped_on_the_way", "grad"), ("while_", "value_and_grad")]
+       ("held", "vjp"), ("moved", "vjp"), ("while_", "value_and_grad"), ("divided", "grad"),
+       ("indexed", "value_and_grad"), ("taken", "vjp"), ("stretched", "vjp"), ("carried", "value_and_grad"), ("asserted", "jvp")]
 
 
 # How an op of a class is called on x, y, z, which stretch, i and j, integers, and b and c, Bool.
