@@ -22,6 +22,7 @@
  *   c_order.c         sorting
  *   c_window.c        convolutions and pooling
  *   c_making.c        tensors from nothing
+ *   c_random.c        random numbers
  *
  * A number is a C variable or literal; a tensor of element type F32 and rank 2 is a struct kina_f32_2, its entries
  * contiguous in row-major order. Tensors are never written to once they are made, and counted: a tensor is released
@@ -141,6 +142,8 @@ void c_own(c_writer *w, const c_value *v);
 
 /* ---- c_order.c ---- */
 extern const char c_order_form[];
+/* ---- c_random.c ---- */
+const char *c_random_form(const char *name);
 
 /* ---- c_value.c ---- */
 /* "kina_f32_2", whose struct comes into the file. */
@@ -244,6 +247,7 @@ void c_stretch(const c_site *s, const c_value *v, uint8_t ones, const char *cons
 typedef void c_family(c_writer *w, const c_site *s);
 c_family c_elementwise, c_reduce, c_logsumexp, c_arg_reduce, c_softmax, c_cumulate, c_scan_linear, c_shift, c_reshape,
     c_rearrange, c_concat, c_slice, c_slice_add, c_triangle, c_gather, c_scatter, c_one_hot, c_matmul, c_full,
-    c_count_up, c_eye, c_order, c_conv, c_conv_input_grad, c_conv_weight_grad, c_pool, c_avg_pool_grad;
+    c_count_up, c_eye, c_order, c_conv, c_conv_input_grad, c_conv_weight_grad, c_pool, c_avg_pool_grad,
+    c_random;
 
 #endif

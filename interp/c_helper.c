@@ -129,7 +129,8 @@ static const char *form_of(c_writer *w, const char *name, dtype t) {
     }
     if (strncmp(name, "libm_", 5) == 0) return libm_form(w, name);
     if (strcmp(name, "order") == 0) return c_order_form;
-    return c_memory_form(name);
+    const char *drawn = c_random_form(name);
+    return drawn != NULL ? drawn : c_memory_form(name);
 }
 
 void c_helper(c_writer *w, const char *name, dtype t, bool typed) {

@@ -65,6 +65,7 @@ static c_family *const by_class[] = {
     [CLASS_FULL_LIKE] = c_full,
     [CLASS_ARANGE] = c_count_up,
     [CLASS_EYE] = c_eye,
+    [CLASS_RANDOM] = c_random,
     [CLASS_CUSTOM] = NULL,
 };
 

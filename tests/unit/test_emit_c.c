@@ -98,11 +98,10 @@ START_TEST(refusals_name_what_and_where) {
 END_TEST
 
 START_TEST(ops_that_are_not_written) {
-    /* LAPACK's, those of a wider type than the operands', random numbers, and what is no op of a program. */
+    /* LAPACK's, those of a wider type than the operands', and what is no op of a program. */
     static const op_id without[] = {
         OP_digamma,       OP_polygamma, OP_inv,      OP_solve,          OP_cholesky,    OP_solve_triangular,
-        OP_det,           OP_logdet,    OP_cofactor, OP_cofactor_slope, OP_random_bits, OP_random_uniform,
-        OP_random_normal, OP_custom,
+        OP_det,           OP_logdet,    OP_cofactor, OP_cofactor_slope, OP_custom,
     };
     for (int op = 0; op < OP_COUNT; op++) {
         bool listed = false;
