@@ -1,6 +1,7 @@
 /* What the files of the C emitter share. Internal to c_*.c.
  *
- *   c_function.c      the file: its head, the function around a graph, what frees its results
+ *   c_file.c          the file: its head, the function, what frees its results
+ *   c_function.c      a function around a graph: parameters, checks, nodes
  *   c_text.c          lines, names, strings
  *   c_form.c          forms: C with places for an element type and operands
  *   c_helper.c        the functions that a file brings along, as far as it calls them
@@ -32,7 +33,7 @@
 #ifndef KINA_C_EMIT_H
 #define KINA_C_EMIT_H
 
-#include "interp/c_function.h"
+#include "interp/c_file.h"
 #include "interp/dims.h"
 #include "runtime/context.h"
 
@@ -84,6 +85,8 @@ typedef struct c_value {
 } c_value;
 
 /* ---- c_function.c ---- */
+/* Brings the type of a parameter or result into the file; a tape is none that a host has. */
+void c_crosses(c_writer *w, var v, const char *as);
 /* Begins the function around a graph: names its parameters. Whoever calls restores w with c_close_function. */
 void c_open_function(c_writer *w, graph *g);
 void c_close_function(c_writer *w, const c_writer *outer);

@@ -6,7 +6,7 @@
 #include "ad/gradient.h"
 #include "ad/simplify.h"
 #include "interp/ast_print.h"
-#include "interp/c_function.h"
+#include "interp/c_file.h"
 #include "interp/stage.h"
 #include "interp/write.h"
 
@@ -137,7 +137,7 @@ static const char *summary_of(deriving *d) {
 
 static bool write_c(deriving *d, const char *name, text *out) {
     c_signature signature = {.name = name, .summary = summary_of(d), .from = &d->e->program, .code = d->e->code};
-    return signature.summary != NULL && c_write_function(&d->g, &signature, out, d->wish->header);
+    return signature.summary != NULL && c_file_write(&d->g, &signature, out, d->wish->header);
 }
 
 bool derive_program(engine *e, const derivative_wish *wish, text *out, derivative *made) {

@@ -16,7 +16,7 @@ typedef enum derivative_mode {
 
 typedef enum derivative_form {
     DERIVATIVE_KINA,            /* a program */
-    DERIVATIVE_C,               /* a file of C (c_function.h) */
+    DERIVATIVE_C,               /* a file of C (c_file.h) */
 } derivative_form;
 
 typedef struct derivative_wish {

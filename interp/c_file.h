@@ -2,8 +2,8 @@
  *
  * What it computes is `--numerics compiled` (docs/numerics.md), bit for bit. Results are allocated by the function
  * and freed by another one; whatever a run reports as an error comes back as a code and a message. */
-#ifndef KINA_C_FUNCTION_H
-#define KINA_C_FUNCTION_H
+#ifndef KINA_C_FILE_H
+#define KINA_C_FILE_H
 
 #include "ad/graph.h"
 #include "interp/ast.h"
@@ -19,6 +19,6 @@ typedef struct c_signature {
 
 /* Appends the file to out, and what declares the function to header unless that is NULL. False with the context's error set: out of memory, or K0701 with the place of what
  * cannot be written. */
-bool c_write_function(graph *g, const c_signature *signature, text *out, text *header) MUST_CHECK;
+bool c_file_write(graph *g, const c_signature *signature, text *out, text *header) MUST_CHECK;
 
 #endif
