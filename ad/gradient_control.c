@@ -144,13 +144,19 @@ typedef struct taking_while {
     var *next;
 } taking_while;
 
+/* The i-th carry that is taken back, by the name behind the loop or else by that inside. */
+static var carry_named(const reversal *v, const taking_while *t, int i) {
+    var out = t->n->out[t->carry[i]];
+    return graph_at(v->g, out)->name != NULL ? out : t->n->inside[1]->params[t->carry[i]];
+}
+
 static void backward_condition(reversal *v, taking_while *t) {
     graph *g = v->g;
     region *condition = region_new(g, v->w.r, t->made);
     t->made->inside[0] = condition;
     var left = region_param(g, condition, named_i64(g, "left"));
     for (int i = 1; i < t->made->n && !g->failed; i++) {
-        var of = i <= t->carries ? t->n->out[t->carry[i - 1]] : t->read[i - 1 - t->carries];
+        var of = i <= t->carries ? carry_named(v, t, i - 1) : t->read[i - 1 - t->carries];
         (void)region_param(g, condition, reversal_adjoint_var(v, of));
     }
     var more = left == VAR_NONE ? left : number_op(g, condition, OP_gt, left, 0);
@@ -161,7 +167,7 @@ static void backward_condition(reversal *v, taking_while *t) {
 static void backward_params(reversal *v, taking_while *t, region *back, var *d) {
     graph *g = v->g;
     t->next[0] = region_param(g, back, named_i64(g, "left"));
-    for (int i = 0; i < t->carries; i++) d[i] = region_param(g, back, reversal_adjoint_var(v, t->n->out[t->carry[i]]));
+    for (int i = 0; i < t->carries; i++) d[i] = region_param(g, back, reversal_adjoint_var(v, carry_named(v, t, i)));
     for (int i = 0; i < t->reads; i++) {
         v->adjoint[t->read[i]] = region_param(g, back, reversal_adjoint_var(v, t->read[i]));
     }

@@ -22,13 +22,15 @@ static var resolve(const simplifier *s, var v) {
     return v;
 }
 
-/* `of` is `to` from here on. The user's name for either stays. */
+/* `of` is `to` from here on. The user's name for either stays; a forward value is not named as the adjoint which it
+ * happens to be. */
 static void become(simplifier *s, var of, var to) {
     to = resolve(s, to);
     if (of == to) return;
     graph_var *kept = graph_at(s->g, to), *lost = graph_at(s->g, of);
     if (kept->name == NULL && lost->name != NULL) kept->name = lost->name;
-    if (kept->name == NULL && kept->derivative_of == VAR_NONE && lost->derivative_of != VAR_NONE) {
+    bool backward = kept->maker == NULL || kept->maker->answers.end > 0;
+    if (kept->name == NULL && kept->derivative_of == VAR_NONE && lost->derivative_of != VAR_NONE && backward) {
         kept->derivative_of = lost->derivative_of;
         kept->prefix = lost->prefix;
     }
@@ -257,6 +259,10 @@ static bool once(graph *g) {
     merge_leaves(&s, g->top, &p);
     simplify_region(&s, g->top);
     for (int i = 0; i < g->witness_count; i++) g->witnesses[i].v = resolve(&s, g->witnesses[i].v);
+    for (int i = 0; i < s.count; i++) {
+        graph_var *v = graph_at(g, i);
+        if (v->derivative_of != VAR_NONE) v->derivative_of = resolve(&s, v->derivative_of);
+    }
     return s.changed;
 }
 
