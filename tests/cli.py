@@ -404,6 +404,8 @@ def test_load(k):
     matrix = k.file("m.kina", 'let x: tensor<F64, [2, 3]> = load("x.npy");\nx\n')
     need(k.numbers(matrix) == [[[0, 2, 4], [1, 3, 5]]], "Fortran order")
     k.ends(6, source, says=["x.npy"])
+    other = k.file("o.kina", 'let x: tensor<F64, [3, 3]> = load("x.npy");\nx\n')
+    k.ends(1, other, says=["K0502", "`x` has size 2 on axis 0 where its type says 3"])
     ints = k.file("i.kina", 'let x: tensor<I64, [2]> = load("x.npy");\nx\n')
     k.file("x.npy", npy("<i4", [2], struct.pack("<2i", 7, -8)))
     need(k.numbers(ints) == [[7, -8]], "narrower integers")
