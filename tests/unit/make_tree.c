@@ -5,6 +5,8 @@
 #include <check.h>
 #include <string.h>
 
+#include "runtime/print.h"
+
 typedef struct maker {
     arena *a;
     uint64_t state;
@@ -64,11 +66,24 @@ static expr *make_integer(maker *m) {
     return e;
 }
 
+/* Those of a number of any bits, subnormal ones among them; a literal has no sign. */
+static const char *make_digits(maker *m) {
+    (void)below(m, 2);
+    uint64_t bits = m->state & (chance(m, 4) ? UINT64_C(0x000FFFFFFFFFFFFF) : UINT64_C(0x7FEFFFFFFFFFFFFF));
+    float narrow = (float)below(m, 1 << 24) * 0x1p-140f;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    char *digits = room(m, NUMBER_ROOM);
+    bool wide = !chance(m, 3);
+    number_print(digits, wide ? DT_F64 : DT_F32, wide ? (const void *)&x : (const void *)&narrow);
+    return digits;
+}
+
 static expr *make_float(maker *m) {
     static const char *const pool[] = {"0.0", "1.5", "1e-45", "4.9406564584124654e-324", "1.7976931348623157e308",
                                        "3.4028235e38", "2.5E+2", "1e-3", "0.1000000014901161", "inf", "nan"};
     expr *e = make_node(m, EXPR_FLOAT);
-    e->u.floating.digits = PICK(m, pool);
+    e->u.floating.digits = chance(m, 2) ? PICK(m, pool) : make_digits(m);
     return e;
 }
 
