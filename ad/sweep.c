@@ -26,17 +26,19 @@ static bool perform(sweep *s, op_id op, const op_attrs *attrs, int n, const valu
 
 /* A number or tensor of one value, of a record's shape, or a batch of them. */
 static bool filled(sweep *s, const op_type *shape, double x, value *out) {
-    value number = value_number((dtype)shape->dtype, x);
-    *out = number;
+    value number = value_number((dtype)shape->dtype, x), one = number, several;
     if (shape->rank > 0) {
         op_attrs attrs = {.rank = shape->rank, .dtype = shape->dtype};
         memcpy(attrs.dims, shape->dims, sizeof attrs.dims);
-        if (!perform(s, OP_full, &attrs, 1, &number, 0, out)) return false;
+        if (!perform(s, OP_full, &attrs, 1, &number, 0, &one)) return false;
     }
-    if (s->p.batch == 0) return true;
-    value one = *out;
-    bool ok = batch_spread(s->c, s->c->top, s->p.where, s->p.batch, &one, out);
+    if (s->p.batch == 0) {
+        *out = one;
+        return true;
+    }
+    bool ok = batch_spread(s->c, s->c->top, s->p.where, s->p.batch, &one, &several);
     value_release(s->c, one);
+    if (ok) *out = several;
     return ok;
 }
 
