@@ -90,6 +90,10 @@ START_TEST(commands) {
     check_line(NULL, ":nanbreak o", "o: off on");
     check_line(NULL, ":nanbreak ", ": off on");
     check_line(NULL, ":explain K010", "K010: K0101 K0102 K0103 K0104 K0105 K0106 K0107 K0108");
+    check_line(NULL, ":set nu", "nu: numerics");
+    check_line(NULL, ":set numerics ", ": compiled default fast reference");
+    check_line(NULL, ":set full o", "o: off on");
+    check_line(NULL, ":set threads ", ": default");
     check_line(NULL, ":help ce", "ce: certify");
     check_line(NULL, ":vars s", "s:");
     check_line(NULL, ":nosuch s", ":");

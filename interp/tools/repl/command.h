@@ -31,6 +31,9 @@ bool command_files_allowed(repl *r, command_id id) MUST_CHECK;
 enum { COMMAND_WORD = 256 };
 bool command_word(const char **rest, char word[COMMAND_WORD]) MUST_CHECK;
 
+/* The i-th option that :set changes, and its values, such as "on|off"; false past the last. */
+bool command_setting(size_t i, const char **name, const char **values);
+
 /* The final expression of a loaded engine; NULL: none. */
 const expr *command_expression(const engine *e);
 

@@ -25,8 +25,17 @@ static const char *value_of(const repl *r, option_id id) {
     return given ? r->o->value[id].text : "default";
 }
 
+static const char *values_of(option_id id) { return is_flag(id) ? "on|off" : options_value(id); }
+
+bool command_setting(size_t i, const char **name, const char **values) {
+    if (i >= COUNT_OF(settable)) return false;
+    *name = name_of(settable[i]);
+    *values = values_of(settable[i]);
+    return true;
+}
+
 static void add_setting(const repl *r, option_id id, text *t) {
-    text_format(t, "%-14s%-14s%s\n", name_of(id), value_of(r, id), is_flag(id) ? "on|off" : options_value(id));
+    text_format(t, "%-14s%-14s%s\n", name_of(id), value_of(r, id), values_of(id));
 }
 
 static bool find(repl *r, const char *word, option_id *out) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "interp/tools/repl/commands.h"
+#include "interp/tools/repl/command.h"
 #include "runtime/context.h"
 
 static bool offer_words(completion *t, const char *const *words, size_t count, const char *line, size_t cursor) {
@@ -25,6 +25,29 @@ static bool offer_codes(completion *t, const char *line, size_t cursor) {
     return offer_words(t, words + 1, ERROR_CODE_COUNT - 1, line, cursor); /* the first is no error */
 }
 
+/* `values` as :set lists them; one in capitals stands for many. */
+static bool offer_values(completion *t, const char *values, const char *line, size_t cursor) {
+    for (size_t length; *values != '\0'; values += length + (values[length] != '\0')) {
+        length = strcspn(values, "|");
+        if (values[0] >= 'A' && values[0] <= 'Z') continue;
+        if (!candidates_offer(&t->found, line + t->from, cursor - t->from, values, length)) return false;
+    }
+    return true;
+}
+
+/* The name of an option, or behind it its values. */
+static bool complete_setting(completion *t, const char *line, size_t begin, size_t cursor) {
+    const char *blank = memchr(line + begin, ' ', cursor - begin), *name, *values;
+    size_t length = blank != NULL ? (size_t)(blank - line) - begin : 0;
+    t->from = blank != NULL ? (size_t)(blank - line) + strspn(blank, " ") : begin;
+    for (size_t i = 0; command_setting(i, &name, &values); i++) {
+        bool named = blank != NULL && strlen(name) == length && memcmp(name, line + begin, length) == 0;
+        if (blank == NULL && !offer_values(t, name, line, cursor)) return false;
+        if (named) return offer_values(t, values, line, cursor) && offer_values(t, "default", line, cursor);
+    }
+    return true;
+}
+
 /* What a command takes, of which line[begin..cursor) is there. */
 static bool complete_argument(completion *t, const complete_scope *scope, command_takes takes, const char *line,
                               size_t begin, size_t cursor) {
@@ -43,7 +66,7 @@ static bool complete_argument(completion *t, const complete_scope *scope, comman
     case TAKES_SWITCH: return offer_words(t, positions, COUNT_OF(positions), line, cursor);
     case TAKES_CODE: return offer_codes(t, line, cursor);
     case TAKES_COMMAND: return offer_commands(t, line, cursor);
-    case TAKES_SETTING:
+    case TAKES_SETTING: return complete_setting(t, line, begin, cursor);
     case TAKES_NOTHING: break;
     }
     return true;
