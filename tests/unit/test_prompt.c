@@ -67,7 +67,10 @@ static void refuse_each(const char *command) {
     char inputs[1024];
     uint64_t begin = run(definitions, 0).requests;
     snprintf(inputs, sizeof inputs, "%s%s", definitions, command);
-    uint64_t end = run(inputs, 0).requests;
+    const session_run whole = run(inputs, 0);
+    ck_assert_msg(whole.left == 0 && whole.code == EXIT_DONE, "%s: %zu bytes are left, exit code %d", command, whole.left,
+                  (int)whole.code);
+    uint64_t end = whole.requests;
     for (uint64_t n = begin; n <= end; n += 1 + (n - begin) / 16) {
         session_run done = run(inputs, n);
         ck_assert_msg(done.left == 0, "%s with request %llu of %llu refused: %zu bytes are left", command,
