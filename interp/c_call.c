@@ -1,5 +1,5 @@
-/* Calls: of functions that call themselves, each of which is a function of the file; of functions with a rule of their
- * own, and of the rules, whose bodies stand in a block. */
+/* Calls: of functions that call themselves, each of which is a function of the file; of functions with a rule of
+ * their own, and of the rules, whose bodies stand in a block. */
 #include <string.h>
 
 #include "interp/c_emit.h"

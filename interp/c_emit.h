@@ -185,8 +185,8 @@ void c_find_last(c_writer *w);
 bool c_owned(const c_writer *w, var v);
 /* Releases what node i of r, made or read it last. */
 void c_release_behind(c_writer *w, const region *r, int i);
-/* Makes `target`, declared already, another owner of v's entries: moved where node i of r reads v last (i = its count: r
- * gives it), else counted once more, or copied. */
+/* Makes `target`, declared already, another owner of v's entries: moved where node i of r reads v last (i = its
+ * count: r gives it), else counted once more, or copied. */
 void c_hand_over(c_writer *w, const char *target, var v, const region *r, int i);
 /* "kind name = v's name;": the same with the declaration. */
 void c_begin(c_writer *w, const char *kind, const char *name, var v, const region *r, int i);

@@ -112,35 +112,33 @@ static void write_body(c_writer *w, const field *fields) {
 
 /* ---- the file ---- */
 
-static const char memory_types[] =
-    "/* What a call has allocated: before each tensor's entries. */\n"
-    "typedef struct kina_block {\n"
-    "    struct kina_block *before, *next;\n"
-    "    int64_t uses, unused;\n"
-    "} kina_block;\n\n"
-    "typedef struct {\n"
-    "    kina_block *blocks;\n"
-    "    int code;\n"
-    "    const char *error;\n";
+static const char memory_types[] = "/* What a call has allocated: before each tensor's entries. */\n"
+                                   "typedef struct kina_block {\n"
+                                   "    struct kina_block *before, *next;\n"
+                                   "    int64_t uses, unused;\n"
+                                   "} kina_block;\n\n"
+                                   "typedef struct {\n"
+                                   "    kina_block *blocks;\n"
+                                   "    int code;\n"
+                                   "    const char *error;\n";
 
 static const char tape_type[] = "typedef struct {\n"
                                 "    void *entries;\n"
                                 "    int64_t count, room;\n"
                                 "} kina_tape;\n\n";
 
-static const char failing[] =
-    "#define TRY(done) \\\n"
-    "    do { \\\n"
-    "        if (!(done)) goto end; \\\n"
-    "    } while (0)\n"
-    "#define CHECK(holds, why) \\\n"
-    "    do { \\\n"
-    "        if (!(holds)) { \\\n"
-    "            kina->code = 2; \\\n"
-    "            kina->error = why; \\\n"
-    "            goto end; \\\n"
-    "        } \\\n"
-    "    } while (0)\n\n";
+static const char failing[] = "#define TRY(done) \\\n"
+                              "    do { \\\n"
+                              "        if (!(done)) goto end; \\\n"
+                              "    } while (0)\n"
+                              "#define CHECK(holds, why) \\\n"
+                              "    do { \\\n"
+                              "        if (!(holds)) { \\\n"
+                              "            kina->code = 2; \\\n"
+                              "            kina->error = why; \\\n"
+                              "            goto end; \\\n"
+                              "        } \\\n"
+                              "    } while (0)\n\n";
 
 static const char how_to_call[] =
     " * A tensor's entries are contiguous in row-major order. Arguments are only read. The call gives 0, or 1 when\n"
@@ -149,17 +147,18 @@ static const char how_to_call[] =
 
 static void add_head(c_writer *w, text *t) {
     const char *name = w->signature->name;
-    text_format(t,
-                "/* %s: %s.\n"
-                " *\n"
-                " * Written by kina-interp grad --emit c. It needs a C11 compiler, the C library and libm:\n"
-                " *\n"
-                " *     cc -O2 -std=c11 -ffp-contract=off -c FILE.c\n"
-                " *\n"
-                "%s */\n"
-                "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
-                "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n",
-                name, w->signature->summary, how_to_call);
+    text_format(
+        t,
+        "/* %s: %s.\n"
+        " *\n"
+        " * Written by kina-interp grad --emit c. It needs a C11 compiler, the C library and libm:\n"
+        " *\n"
+        " *     cc -O2 -std=c11 -ffp-contract=off -c FILE.c\n"
+        " *\n"
+        "%s */\n"
+        "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
+        "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n",
+        name, w->signature->summary, how_to_call);
 }
 
 static void add_free(c_writer *w, text *t, const field *fields, int count) {

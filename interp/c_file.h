@@ -17,8 +17,8 @@ typedef struct c_signature {
     const struct code_program *code;    /* the same as code */
 } c_signature;
 
-/* Appends the file to out, and what declares the function to header unless that is NULL. False with the context's error set: out of memory, or K0701 with the place of what
- * cannot be written. */
+/* Appends the file to out, and what declares the function to header unless that is NULL. False with the context's
+ * error set: out of memory, or K0701 with the place of what cannot be written. */
 bool c_file_write(graph *g, const c_signature *signature, text *out, text *header) MUST_CHECK;
 
 #endif

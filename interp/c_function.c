@@ -55,11 +55,12 @@ static void check_axis(c_writer *w, var v, int axis) {
     c_value x = c_value_of(w, v);
     const char *stated = c_dim(w, x.type.dims[axis]);
     w->where = (span){0, 0};
-    c_check(w, c_string(w, "%s.dims[%d] == %s", x.name, axis, stated), "the argument %s: axis %d is not %s", x.name, axis,
-            stated);
+    c_check(w, c_string(w, "%s.dims[%d] == %s", x.name, axis, stated), "the argument %s: axis %d is not %s", x.name,
+            axis, stated);
 }
 
-/* That arguments have the sizes that their types state, as far as that can be said here; axes that are `checked` have been. */
+/* That arguments have the sizes that their types state, as far as that can be said here. checked: by parameter, the
+ * axes of which it has been. */
 static void check_params(c_writer *w, uint8_t *checked) {
     const region *top = w->g->top;
     for (int i = 0; i < top->param_count && !w->failed; i++) {

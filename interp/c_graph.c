@@ -76,8 +76,7 @@ static bool crosses(c_writer *w, const node *n) {
 
 static void hold_shape(c_writer *w, const node *n, int k) {
     c_value now = c_value_of(w, n->inside[1]->params[k]), next = c_value_of(w, n->inside[1]->results[k]);
-    for (int axis = 0; axis < now.type.rank; axis++)
-        c_same_size(w, &next, axis, &now, axis, "what the loop carries");
+    for (int axis = 0; axis < now.type.rank; axis++) c_same_size(w, &next, axis, &now, axis, "what the loop carries");
 }
 
 /* What the next iteration starts from. */

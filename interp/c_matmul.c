@@ -5,7 +5,7 @@
 typedef struct product {
     const c_value *a, *b;
     const uint8_t *ones;
-    int batch;              /* leading axes of the result */
+    int batch; /* leading axes of the result */
 } product;
 
 /* An operand's batch axis that is the result's, or -1. */

@@ -48,11 +48,11 @@ static void sort(c_writer *w, const c_site *s) {
     c_new(w, &places, &size);
     c_new(w, &room, &size);
     others_open(w, s, &l, at);
-    c_line(w, "%s", c_form(w, "@order($0, $1, $2, $3, $4, $5);", (dtype)x->type.dtype,
-                           (const char *const[]){c_string(w, "&%s", c_entry(w, x, at)), size, stride_of(w, x, axis),
-                                                 s->op == OP_arg_top_k ? "true" : "false",
-                                                 c_string(w, "%s.data", places.name),
-                                                 c_string(w, "%s.data", room.name)}));
+    c_line(w, "%s",
+           c_form(w, "@order($0, $1, $2, $3, $4, $5);", (dtype)x->type.dtype,
+                  (const char *const[]){c_string(w, "&%s", c_entry(w, x, at)), size, stride_of(w, x, axis),
+                                        s->op == OP_arg_top_k ? "true" : "false", c_string(w, "%s.data", places.name),
+                                        c_string(w, "%s.data", room.name)}));
     at[axis] = c_loop(w, &l, kept);
     c_line(w, "%s = %s.data[%s];", c_entry(w, &s->out, at), places.name, at[axis]);
     c_loops_end(w, &l);
@@ -85,7 +85,8 @@ void c_order(c_writer *w, const c_site *s) {
     for (int i = 0; i < x->type.rank; i++) sizes[i] = c_size(w, x, i);
     if (s->op == OP_arg_top_k) {
         const char *k = sizes[s->attrs->axis] = c_dim(w, s->attrs->dims[0]);
-        c_check(w, c_string(w, "%s <= %s", k, c_size(w, x, s->attrs->axis)), "arg_top_k: there are not that many entries");
+        c_check(w, c_string(w, "%s <= %s", k, c_size(w, x, s->attrs->axis)),
+                "arg_top_k: there are not that many entries");
     }
     c_new(w, &s->out, sizes);
     if (s->op == OP_arg_cummax)

@@ -43,8 +43,8 @@ typedef struct folding {
     const c_site *s;
     unsigned axes;
     c_nest kept;
-    const char *at[MAX_RANK];       /* of the entry, its reduced axes as the inner loops count */
-    const char *place[MAX_RANK];    /* of the result */
+    const char *at[MAX_RANK];    /* of the entry, its reduced axes as the inner loops count */
+    const char *place[MAX_RANK]; /* of the result */
 } folding;
 
 /* Nothing to reduce is an error where there is no neutral result. */
@@ -110,7 +110,8 @@ static const char *count_of(c_writer *w, const folding *f, dtype t) {
     const char *count = NULL;
     const c_value *x = &f->s->in[0];
     for (int i = 0; i < x->type.rank; i++)
-        if (is_in(f->axes, i)) count = count == NULL ? c_size(w, x, i) : c_string(w, "%s * %s", count, c_size(w, x, i));
+        if (is_in(f->axes, i))
+            count = count == NULL ? c_size(w, x, i) : c_string(w, "%s * %s", count, c_size(w, x, i));
     return c_string(w, "(%s)%s", c_element(t), c_factor(w, count != NULL ? count : "1"));
 }
 

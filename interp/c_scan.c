@@ -109,7 +109,8 @@ void c_shift(c_writer *w, const c_site *s) {
     c_loops(w, &l, &s->out);
     for (int i = 0; i < x->type.rank; i++) from[i] = l.at[i];
     const char *i = l.at[axis];
-    const char *inside = by >= 0 ? c_string(w, "%s >= %lld", i, by) : c_string(w, "%s < %s - %lld", i, sizes[axis], -by);
+    const char *inside =
+        by >= 0 ? c_string(w, "%s >= %lld", i, by) : c_string(w, "%s < %s - %lld", i, sizes[axis], -by);
     from[axis] = by >= 0 ? c_string(w, "%s - %lld", i, by) : c_string(w, "%s + %lld", i, -by);
     c_line(w, "%s = %s ? %s : 0;", c_entry(w, &s->out, l.at), inside, c_entry(w, x, from));
     c_loops_end(w, &l);

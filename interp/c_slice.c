@@ -5,7 +5,7 @@
 typedef struct stretch {
     const char *lo, *count;
     int64_t step;
-    bool gone;              /* the result has no such axis */
+    bool gone; /* the result has no such axis */
 } stretch;
 
 /* Whether only the slice itself says how many entries it has. */

@@ -28,7 +28,9 @@ static int entry_of(c_writer *w, const tape_element *element) {
     return made;
 }
 
-static bool is_tensor(const tape_leaf *leaf) { return leaf->tape == NULL && leaf->type.rank > 0; }
+static bool is_tensor(const tape_leaf *leaf) {
+    return leaf->tape == NULL && leaf->type.rank > 0;
+}
 
 static void push(c_writer *w, const region *r, int i) {
     const node *n = r->nodes[i];
@@ -38,8 +40,7 @@ static void push(c_writer *w, const region *r, int i) {
     c_helper(w, "push", DT_I64, false);
     c_line(w, "struct kina_entry_%d %s;", entry, name);
     if (element->count == 0) c_line(w, "%s.none = 0;", name);
-    for (int k = 0; k < element->count; k++)
-        c_hand_over(w, c_string(w, "%s.v%d", name, k), n->in[k + 1], r, i);
+    for (int k = 0; k < element->count; k++) c_hand_over(w, c_string(w, "%s.v%d", name, k), n->in[k + 1], r, i);
     c_try(w, "kina_push(kina, &%s, &%s, sizeof %s)", c_name_of(w, n->in[0]), name, name);
 }
 

@@ -102,18 +102,18 @@ void c_set_put(c_writer *w, c_set *s, const char *key) {
 /* Words that mean something else where a function of the file stands. */
 static bool is_reserved(const char *name) {
     static const char *const words[] = {
-        "alignas",  "alignof",  "asm",      "auto",      "bool",     "break",    "case",          "char",
-        "const",    "continue", "default",  "do",        "double",   "else",     "enum",          "extern",
-        "false",    "float",    "for",      "fortran",   "goto",     "if",       "inline",        "int",
-        "linux",    "long",     "nullptr",  "register",  "restrict", "return",   "short",         "signed",
-        "sizeof",   "static",   "struct",   "switch",    "true",     "typedef",  "typeof",        "union",
-        "unix",     "unsigned", "void",     "volatile",  "while",    "constexpr", "static_assert", "thread_local",
-        "out",      "NULL",     "NAN",      "INFINITY",  "TRY",      "CHECK",    "RAND_MAX",      "size_t",
-        "memcpy",   "memset",   "fabs",     "fabsf",     "sqrt",     "sqrtf",    "floor",         "floorf",
-        "ceil",     "ceilf",    "rint",     "rintf",     "SIZE_MAX", "INT32_MIN", "INT32_MAX",    "INT64_MIN",
+        "alignas",  "alignof",  "asm",     "auto",     "bool",     "break",     "case",          "char",
+        "const",    "continue", "default", "do",       "double",   "else",      "enum",          "extern",
+        "false",    "float",    "for",     "fortran",  "goto",     "if",        "inline",        "int",
+        "linux",    "long",     "nullptr", "register", "restrict", "return",    "short",         "signed",
+        "sizeof",   "static",   "struct",  "switch",   "true",     "typedef",   "typeof",        "union",
+        "unix",     "unsigned", "void",    "volatile", "while",    "constexpr", "static_assert", "thread_local",
+        "out",      "NULL",     "NAN",     "INFINITY", "TRY",      "CHECK",     "RAND_MAX",      "size_t",
+        "memcpy",   "memset",   "fabs",    "fabsf",    "sqrt",     "sqrtf",     "floor",         "floorf",
+        "ceil",     "ceilf",    "rint",    "rintf",    "SIZE_MAX", "INT32_MIN", "INT32_MAX",     "INT64_MIN",
         "INT64_MAX"};
-    static const char *const beginnings[] = {"kina", "_", "EXIT_", "FP_", "HUGE_", "INT", "MATH_", "MB_", "PTRDIFF_",
-                                             "SIG_", "UINT", "WCHAR_", "WINT_", "int", "uint", "math_"};
+    static const char *const beginnings[] = {"kina",     "_",    "EXIT_", "FP_",    "HUGE_", "INT", "MATH_", "MB_",
+                                             "PTRDIFF_", "SIG_", "UINT",  "WCHAR_", "WINT_", "int", "uint",  "math_"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(name, words[i]) == 0) return true;
     for (size_t i = 0; i < COUNT_OF(beginnings); i++)
@@ -130,7 +130,9 @@ const char *c_named(c_writer *w, const char *base) {
     return name;
 }
 
-static bool is_part(char ch) { return ch == '_' || isalnum((unsigned char)ch); }
+static bool is_part(char ch) {
+    return ch == '_' || isalnum((unsigned char)ch);
+}
 
 /* Whether what stands at p is code: neither a comment nor a message. */
 static bool is_code(const char *body, const char *p) {

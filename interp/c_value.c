@@ -222,10 +222,8 @@ c_value c_tensor_literal(c_writer *w, const value *v, const char *name) {
     text_add(&w->literals, count == 0 ? "0};\n" : "\n};\n");
     kind = c_struct(w, &out.type);
     text_init(&sizes, w->c);
-    for (int i = 0; i < t->rank; i++)
-        text_format(&sizes, "%s%lld", i > 0 ? ", " : "", (long long)t->dims[i]);
-    c_line(w, "%s %s = {(%s *)kina_literal_%d, {%s}};", kind, name, element, w->literal_count++,
-           text_data(&sizes));
+    for (int i = 0; i < t->rank; i++) text_format(&sizes, "%s%lld", i > 0 ? ", " : "", (long long)t->dims[i]);
+    c_line(w, "%s %s = {(%s *)kina_literal_%d, {%s}};", kind, name, element, w->literal_count++, text_data(&sizes));
     if (sizes.failed) w->failed = true;
     text_close(&sizes);
     return out;

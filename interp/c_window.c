@@ -31,7 +31,8 @@ static void check_conv(c_writer *w, const c_site *s, const c_value *x, const c_v
     const char *name = op_table[s->op].name, *groups = integer(w, groups_of(s));
     bool known = x->type.dims[1] >= 0 && k->type.dims[0] >= 0 && k->type.dims[1] >= 0;
     if (!known) {
-        c_check(w, c_string(w, "%s == %s * %s", c_size(w, x, 1), c_size(w, k, 1), groups), "%s: channels differ", name);
+        c_check(w, c_string(w, "%s == %s * %s", c_size(w, x, 1), c_size(w, k, 1), groups), "%s: channels differ",
+                name);
         c_check(w, c_string(w, "%s %% %s == 0", c_size(w, k, 0), groups), "%s: filters differ between groups", name);
     }
     sizes[0] = c_size(w, x, 0);
@@ -133,8 +134,8 @@ void c_conv_input_grad(c_writer *w, const c_site *s) {
     for (int i = SPATIAL; i < k->type.rank; i++) tap[i] = c_loop(w, &l, c_size(w, k, i));
     at[0] = l.at[0];
     tap[1] = groups == 1 ? l.at[1] : c_string(w, "%s %% %s", l.at[1], channels);
-    tap[0] = at[1] = groups == 1 ? filter
-                                 : c_string(w, "%s / %s * (%s / %lld) + %s", l.at[1], channels, filters, groups, filter);
+    tap[0] = at[1] =
+        groups == 1 ? filter : c_string(w, "%s / %s * (%s / %lld) + %s", l.at[1], channels, filters, groups, filter);
     for (int i = SPATIAL; i < d->type.rank; i++)
         at[i] = covering(w, s, i - SPATIAL, l.at[i], tap[i], c_size(w, d, i));
     sum_close(w, s, &l, outer, sum, product(w, s, c_entry(w, d, at), c_entry(w, k, tap)));
