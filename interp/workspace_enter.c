@@ -96,7 +96,8 @@ static bool holds_function(const type *t) {
 }
 
 static void refuse_function(entering *n, const pattern *p) {
-    diag *d = diag_error(&n->e->diags, ERROR_K0704, p->at, "a session keeps `%s`, a function, by its text alone", p->name);
+    diag *d =
+        diag_error(&n->e->diags, ERROR_K0704, p->at, "a session keeps `%s`, a function, by its text alone", p->name);
     diag_add_help(&n->e->diags, d, "bind it by a let of its own: `let %s = ...;`", p->name);
     n->failed = true;
 }
@@ -150,7 +151,8 @@ static bool check_own_name(entering *n, const found *f) {
     if (!captures_item_reads(&n->e->program, own, before, &reads)) return false;
     if (!reads) return true;
     const char *name = f->entry.name;
-    diag *d = diag_error(&n->e->diags, ERROR_K0704, f->symbol->at, "a session cannot keep what `%s` was before it", name);
+    diag *d =
+        diag_error(&n->e->diags, ERROR_K0704, f->symbol->at, "a session cannot keep what `%s` was before it", name);
     diag_add_help(&n->e->diags, d, "give the new function another name, such as `%s2`", name);
     return false;
 }

@@ -46,7 +46,8 @@ static workspace_held *held_new(context *c, const workspace_entry *like) {
 static bool append(context *c, workspace_list *list, workspace_held *held) {
     if (list->count == list->room) {
         int room = list->room == 0 ? 16 : 2 * list->room;
-        workspace_held **items = resize(c, list->items, (size_t)list->room * sizeof *items, (size_t)room * sizeof *items);
+        size_t bytes = (size_t)list->room * sizeof *list->items, wanted = (size_t)room * sizeof *list->items;
+        workspace_held **items = resize(c, list->items, bytes, wanted);
         if (items == NULL) return false;
         list->items = items;
         list->room = room;
