@@ -163,10 +163,11 @@ void gradient_reverse(graph *g, const handled_text *t, const var *seeds, var *gr
     reversal v;
     for (int i = 0; i < t->count; i++) gradients[i] = VAR_NONE;
     if (graph_bad(g)) return;
-    reversal_inline(g, t->r, t->from);
-    if (graph_bad(g) || !reversal_open(&v, g, t)) return;
+    do {
+        if (!reversal_open(&v, g, t)) return;
+        reversal_mark(&v, t->r, t->from, t->r->count);
+    } while (reversal_inline(&v, t->r, t->from));
     int to = t->r->count;
-    reversal_mark(&v, t->r, t->from, to);
     v.w.answers = t->where;
     bool live = false; /* of a passive primal there is no backward part at all */
     for (int i = t->primal_count - 1; i >= 0; i--) {

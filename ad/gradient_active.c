@@ -38,7 +38,7 @@ static void mark_while(reversal *v, const node *n) {
 static void mark_call(reversal *v, const node *n) {
     const graph_call *call = n->call;
     if (!any_active(v, n->n, n->in)) return;
-    if (call->vjp != NULL) {
+    if (call->vjp != NULL || call->body != NULL) {
         mark_outs(v, n->m, n->out);
     } else {
         graph_refuse(v->g, ERROR_K0703, n->where, "write the recursion as a `while` loop",

@@ -32,16 +32,25 @@ static void put_in_place(graph *g, region *r, int at) {
     for (int i = 0; i < rest && !g->failed; i++) region_append(g, r, behind[i]);
 }
 
-static bool has_forward_rule_alone(const graph_call *call) {
-    return call->vjp == NULL && call->jvp != NULL && call->body != NULL;
+/* Where the call is passive it stays: a forward handler outside finds its rule. */
+static bool goes_through_body(const reversal *v, const node *n) {
+    const graph_call *call = n->call;
+    bool active = false;
+    for (int i = 0; i < n->n; i++) active = active || reversal_wants(v, n->in[i]);
+    return active && call->vjp == NULL && call->jvp != NULL && call->body != NULL;
 }
 
-void reversal_inline(graph *g, region *r, int from) {
-    for (int i = from; i < r->count && !graph_bad(g); i++) {
+bool reversal_inline(reversal *v, region *r, int from) {
+    bool any = false;
+    for (int i = from; i < r->count && !graph_bad(v->g); i++) {
         const node *n = r->nodes[i];
-        if (n->kind == NODE_CALL && has_forward_rule_alone(n->call)) put_in_place(g, r, i--);
+        if (n->kind == NODE_CALL && goes_through_body(v, n)) {
+            put_in_place(v->g, r, i);
+            any = true;
+        }
         for (int k = 0; k < 2 && n->kind != NODE_CALL; k++) {
-            if (n->inside[k] != NULL) reversal_inline(g, n->inside[k], 0);
+            if (n->inside[k] != NULL && reversal_inline(v, n->inside[k], 0)) any = true;
         }
     }
+    return any && !graph_bad(v->g);
 }

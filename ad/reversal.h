@@ -25,9 +25,9 @@ typedef struct reversal {
 } reversal;
 
 /* ---- gradient_inline.c ---- */
-/* Puts the bodies of functions that have no rule but a forward one in the places of their calls, from node `from` of
- * r on. */
-void reversal_inline(graph *g, region *r, int from);
+/* Puts the bodies of functions that have no rule but a forward one in the places of their active calls, from node
+ * `from` of r on. True when there were some: then everything is to be marked again. */
+bool reversal_inline(reversal *v, region *r, int from);
 
 /* ---- gradient_active.c ---- */
 /* Marks what depends on the parameters, which are marked already. Refuses what has no derivative. */
