@@ -1,6 +1,8 @@
 /* Printed gradients of random programs against the engine's, bit for bit.
  *
  *   build/tests/certify [COUNT [SEED]]     programs of the seeds SEED, SEED + 1, ...; 2000 from 1 on if not given
+ *   build/tests/certify draw COUNT SEED    prints the programs, each behind a line `// program SEED`, and how often they
+ *                                          hold each op, as lines `// op NAME TIMES`
  *
  * A program that differs, is refused or is no program at all is printed with its seed. The list of what the programs
  * hold follows, and anything of it that none held is a failure too. The last line is 'N passed, M failed'. */
@@ -135,8 +137,27 @@ static void check_builtins(suite *s) {
     }
 }
 
+static int draw_alone(uint64_t count, uint64_t first) {
+    static int64_t template_uses[sizeof(int64_t) * 64];
+    drawing d = {.template_uses = template_uses};
+    context c;
+    context_init(&c);
+    for (uint64_t i = 0; i < count; i++) {
+        text drawn;
+        text_init(&drawn, &c);
+        d.out = &drawn;
+        draw_program(&d, first + i);
+        printf("// program %llu\n%s", (unsigned long long)(first + i), text_data(&drawn));
+        text_close(&drawn);
+    }
+    for (int i = 0; i < OP_COUNT; i++) printf("// op %s %lld\n", op_table[i].name, (long long)d.op_uses[i]);
+    context_close(&c);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     static suite s;
+    if (argc == 4 && strcmp(argv[1], "draw") == 0) return draw_alone(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
     uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : PROGRAMS, first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     s.complete = count >= PROGRAMS;
     check_builtins(&s);
