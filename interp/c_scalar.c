@@ -89,7 +89,7 @@ static const char *cast_form(dtype from, dtype to) {
 const char *c_scalar(c_writer *w, op_id op, const op_attrs *attrs, dtype t, const char *const *x) {
     const struct scalar_row *row = &rows[op];
     const char *form = dtype_floating(t) ? row->floating : t == DT_Bool ? row->flag : row->integer;
-    if (op == OP_cast) form = cast_form(t, (dtype)attrs->dtype);
+    if (op == OP_cast && attrs != NULL) form = cast_form(t, (dtype)attrs->dtype);
     if (row->libm != NULL && dtype_floating(t))
         form = c_string(w, op_table[op].arity == 2 ? "@libm_%s($0, $1)" : "@libm_%s($0)", row->libm);
     bool compares = op_table[op].class == CLASS_COMPARE || op_table[op].class == CLASS_COMPARE_ORDER;

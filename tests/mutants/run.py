@@ -67,6 +67,7 @@ def suites():
             ("printed gradients", [python, "tests/printed.py", *kina]),
             ("certified programs", [python, "tests/certified.py", *kina]),
             ("compiled programs", [python, "tests/mlir/run.py", "--count", "50", *kina]),
+            ("gradients as C", [python, "tests/emit_c.py", "--count", "10", *kina]),
             ("command line", [python, "tests/cli.py", *kina])]
 
 
