@@ -163,7 +163,7 @@ void value_print_type(text *t, const value *v) {
 typedef struct layout {
     const tensor *t;
     size_t element;
-    int64_t edge;  /* entries shown at either end of an axis; 0: all */
+    int64_t edge[MAX_RANK]; /* entries shown at either end of an axis; 0: all */
     size_t width;  /* elements are padded to this; 0: not at all */
     size_t indent; /* the column of the outermost bracket */
 } layout;
@@ -171,7 +171,8 @@ typedef struct layout {
 enum { SHOWN_MOST = 1000 };
 
 static bool skips_after(const layout *l, int axis, int64_t i) {
-    return l->edge > 0 && l->t->dims[axis] > 2 * l->edge && i == l->edge - 1;
+    int64_t edge = l->edge[axis];
+    return edge > 0 && l->t->dims[axis] > 2 * edge && i == edge - 1;
 }
 
 /* The largest number of brackets or elements at any depth when axes show at most `per_axis`
@@ -186,11 +187,12 @@ static int64_t shown_count(const tensor *t, int64_t per_axis) {
     return most;
 }
 
-static int64_t choose_edge(const tensor *t, bool full) {
-    if (full || shown_count(t, INT64_MAX) <= SHOWN_MOST) return 0;
+/* Every axis abridged to the same number of entries where there are more than about a thousand. */
+static void choose_edges(layout *l) {
+    if (shown_count(l->t, INT64_MAX) <= SHOWN_MOST) return;
     int64_t edge = 3;
-    while (edge > 1 && shown_count(t, 2 * edge) > SHOWN_MOST) edge--;
-    return edge;
+    while (edge > 1 && shown_count(l->t, 2 * edge) > SHOWN_MOST) edge--;
+    for (int i = 0; i < l->t->rank; i++) l->edge[i] = edge;
 }
 
 static size_t widest(const layout *l, int axis, const char *p) {
@@ -201,7 +203,7 @@ static size_t widest(const layout *l, int axis, const char *p) {
         int64_t step = l->t->strides[axis] * (int64_t)l->element;
         size_t n = widest(l, axis + 1, p + i * step);
         if (n > most) most = n;
-        if (skips_after(l, axis, i)) i = l->t->dims[axis] - l->edge - 1;
+        if (skips_after(l, axis, i)) i = l->t->dims[axis] - l->edge[axis] - 1;
     }
     return most;
 }
@@ -234,7 +236,7 @@ static void print_elements(text *t, const layout *l, int axis, const char *p) {
         if (skips_after(l, axis, i)) {
             print_break(t, l, axis);
             text_add(t, "…");
-            i = l->t->dims[axis] - l->edge - 1;
+            i = l->t->dims[axis] - l->edge[axis] - 1;
         }
     }
     text_add_char(t, ']');
@@ -249,14 +251,39 @@ static size_t column(const text *t) {
     return count;
 }
 
-static void print_tensor(text *t, const tensor *x, bool full) {
-    layout l = {.t = x, .element = dtype_size((dtype)x->dtype), .edge = choose_edge(x, full)};
+/* The outer axes abridged to a screen's lines, then the last one to what fits beside its fellows. */
+static void fit_edges(layout *l, size_t columns) {
+    enum { LINES = 24, LEAST = 3 };   /* an element and what parts it from the next take so much at least */
+    const tensor *t = l->t;
+    int last = t->rank - 1;
+    tensor rows = *t;
+    rows.rank = (uint8_t)last;
+    int64_t edge = LINES / 2;
+    while (edge > 1 && shown_count(&rows, 2 * edge) > LINES) edge--;
+    for (int i = 0; i < last; i++) l->edge[i] = edge;
+    size_t taken = l->indent + 2 * (size_t)t->rank, room = columns > taken ? columns - taken : 0;
+    l->edge[last] = (int64_t)(room / LEAST) + 1;
+    size_t each = t->size > 0 ? widest(l, 0, t->data) + 2 : LEAST;
+    if ((uint64_t)t->dims[last] <= room / each) {
+        l->edge[last] = 0;
+    } else {
+        l->edge[last] = room > LEAST ? (int64_t)((room - LEAST) / each / 2) : 0;
+        if (l->edge[last] == 0) l->edge[last] = 1;
+    }
+}
+
+enum { ALL = 0, ABRIDGED = 1 }; /* for print_value; any other number: the columns to fit in */
+
+static void print_tensor(text *t, const tensor *x, size_t columns) {
+    layout l = {.t = x, .element = dtype_size((dtype)x->dtype)};
     l.indent = column(t);
+    if (columns == ABRIDGED) choose_edges(&l);
+    if (columns > ABRIDGED) fit_edges(&l, columns);
     if (x->rank > 1 && x->size > 0) l.width = widest(&l, 0, x->data);
     print_elements(t, &l, 0, x->data);
 }
 
-void value_print(text *t, const value *v, bool full) {
+static void print_value(text *t, const value *v, size_t columns) {
     char number[NUMBER_ROOM];
     switch ((value_kind)v->kind) {
     case VALUE_NONE: text_add(t, "nothing"); break;
@@ -264,12 +291,12 @@ void value_print(text *t, const value *v, bool full) {
     case VALUE_NUMBER:
         text_add_bytes(t, number, number_print(number, (dtype)v->dtype, &v->as));
         break;
-    case VALUE_TENSOR: print_tensor(t, v->as.t, full); break;
+    case VALUE_TENSOR: print_tensor(t, v->as.t, columns); break;
     case VALUE_TUPLE:
         text_add_char(t, '(');
         for (int32_t i = 0; i < v->as.tuple->count; i++) {
             if (i > 0) text_add(t, ", ");
-            value_print(t, &v->as.tuple->item[i], full);
+            print_value(t, &v->as.tuple->item[i], columns);
         }
         text_add_char(t, ')');
         break;
@@ -280,6 +307,14 @@ void value_print(text *t, const value *v, bool full) {
         break;
     }
     }
+}
+
+void value_print(text *t, const value *v, bool full) {
+    print_value(t, v, full ? ALL : ABRIDGED);
+}
+
+void value_print_fitted(text *t, const value *v, size_t columns) {
+    print_value(t, v, columns > ABRIDGED ? columns : ABRIDGED + 1);
 }
 
 static void json_number(text *t, dtype type, const void *p) {

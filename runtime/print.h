@@ -18,6 +18,9 @@ void value_print_type(text *t, const value *v);
 /* The elements: a number bare; a tensor as nested brackets, rows on lines of their own and aligned; more
  * than about 1000 elements abridged with "…" unless full. Tuples as "(a, b)". */
 void value_print(text *t, const value *v, bool full);
+/* The same for a screen: abridged, so that a row stands on one line of at most so many columns, if two of its elements
+ * fit there, and there are some two dozen rows at most. */
+void value_print_fitted(text *t, const value *v, size_t columns);
 
 /* The data of a number or tensor as JSON: bare number or nested lists; NaN and infinities as the strings
  * "NaN", "Infinity", "-Infinity"; Bool as true/false; an empty tensor as nested empty lists. */

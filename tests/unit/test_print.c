@@ -176,6 +176,57 @@ START_TEST(tensors_print_aligned) {
 }
 END_TEST
 
+/* Lines of a text, and characters in the longest. */
+static void measure(const char *s, size_t *lines, size_t *most) {
+    size_t here = 0;
+    *lines = 1, *most = 0;
+    for (; *s != '\0'; s++) {
+        if (*s == '\n') {
+            (*lines)++;
+            here = 0;
+        } else if (((unsigned char)*s & 0xC0) != 0x80 && ++here > *most) {
+            *most = here;
+        }
+    }
+}
+
+static void expect_fitted(bench *b, const value *v, size_t columns, const char *expected) {
+    text_clear(&b->t);
+    value_print_fitted(&b->t, v, columns);
+    ck_assert_str_eq(text_data(&b->t), expected);
+}
+
+START_TEST(tensors_fit_a_screen) {
+    static const struct {
+        int rank;
+        int64_t dims[4];
+    } large[] = {{1, {1000}}, {2, {300, 2}}, {2, {2, 300}}, {3, {50, 40, 30}}, {4, {9, 9, 9, 9}}, {2, {100000, 0}}};
+    bench b;
+    open_bench(&b);
+    value v = counting(&b, DT_I32, 1, (int64_t[]){10});
+    expect_fitted(&b, &v, 80, "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]");
+    expect_fitted(&b, &v, 20, "[0, 1, …, 8, 9]");
+    expect_fitted(&b, &v, 2, "[0, …, 9]");
+    value_release(&b.c, v);
+    v = counting(&b, DT_I32, 2, (int64_t[]){25, 1});
+    text_clear(&b.t);
+    value_print_fitted(&b.t, &v, 80);
+    ck_assert_ptr_nonnull(strstr(text_data(&b.t), "[11],\n …,\n [13]"));
+    value_release(&b.c, v);
+    for (size_t i = 0; i < COUNT_OF(large); i++) {
+        size_t lines, most;
+        v = counting(&b, DT_F64, large[i].rank, large[i].dims);
+        text_clear(&b.t);
+        value_print_fitted(&b.t, &v, 80);
+        measure(text_data(&b.t), &lines, &most);
+        ck_assert_uint_le(most, 80);
+        ck_assert_uint_le(lines, 60);
+        value_release(&b.c, v);
+    }
+    close_bench(&b);
+}
+END_TEST
+
 START_TEST(long_tensors_are_abridged) {
     bench b;
     open_bench(&b);
@@ -286,6 +337,7 @@ Suite *suite_print(void) {
     suite_add_tcase(s, t);
     t = tcase_create("values");
     tcase_add_test(t, tensors_print_aligned);
+    tcase_add_test(t, tensors_fit_a_screen);
     tcase_add_test(t, long_tensors_are_abridged);
     tcase_add_test(t, types_and_tuples);
     tcase_add_test(t, json_has_no_special_numbers);

@@ -13,19 +13,18 @@
 
 /* ---- :grad ---- */
 
-enum { WIDTH = 80, SHOWN = 64 };    /* columns; elements of a tensor that is shown beside its summary */
+enum { SHOWN = 64 };    /* elements of a tensor that is shown beside its summary */
 
 /* "grad w: tensor<F64, [3]>, norm 1.5, largest -1.2 at [1]", on two lines where one is too short. */
 static void add_head(const repl *r, text *t, const result *one, const summary *s) {
-    const char *on = r->style.color ? "\033[1m" : "", *off = r->style.color ? "\033[0m" : "";
     text shown, numbers;
     text_init(&shown, t->c);
     text_init(&numbers, t->c);
     value_print_type(&shown, &one->v);
     summary_print(&numbers, &one->v, s);
     size_t width = strlen(one->name) + shown.length + numbers.length + strlen(": , ");
-    text_format(t, "%s%s%s: %s", on, one->name, off, text_data(&shown));
-    if (numbers.length > 0) text_format(t, "%s%s", width > WIDTH ? "\n  " : ", ", text_data(&numbers));
+    show_name(r, t, one->name, text_data(&shown));
+    if (numbers.length > 0) text_format(t, "%s%s", width > SHOW_COLUMNS ? "\n  " : ", ", text_data(&numbers));
     t->failed |= shown.failed || numbers.failed;
     text_close(&shown);
     text_close(&numbers);
@@ -36,7 +35,7 @@ static void add_result(const repl *r, text *t, const result *one, const summary 
     bool whole = r->out->full || value_size(&one->v) <= SHOWN;
     if (whole) {
         text_add(t, one->v.kind == VALUE_TENSOR ? "\n" : " = ");
-        value_print(t, &one->v, r->out->full);
+        show_elements(r, t, &one->v);
     }
     text_add_char(t, '\n');
 }

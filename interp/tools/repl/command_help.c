@@ -8,7 +8,6 @@
 #include "interp/tools/repl/command.h"
 #include "runtime/context.h"
 
-enum { WIDTH = 80 };
 enum { BUILTINS = (int)OP_COUNT + (int)BUILTIN_COUNT };
 
 /* ---- :doc ---- */
@@ -18,7 +17,7 @@ static void add_builtin(text *t, int builtin) {
     const char *name = builtin_name(builtin), *signature = builtin_signature(builtin);
     bool called = signature[0] != '\0' || (name[0] >= 'A' && name[0] <= 'z');
     text_format(t, called ? "%s(%s)\n\n" : "%s%s\n\n", name, signature);
-    text_add_filled(t, builtin_doc(builtin), WIDTH);
+    text_add_filled(t, builtin_doc(builtin), SHOW_COLUMNS);
 }
 
 /* The comment lines that its text begins with, if any. */
@@ -37,7 +36,7 @@ static void add_signature(text *t, const program *p, const fn_decl *fn) {
     text flat;
     text_init(&flat, t->c);
     arguments_signature(p, fn, false, &flat);
-    arguments_signature(p, fn, flat.length > WIDTH, t);
+    arguments_signature(p, fn, flat.length > SHOW_COLUMNS, t);
     text_close(&flat);
 }
 

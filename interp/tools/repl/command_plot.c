@@ -10,7 +10,7 @@
 #include "interp/tools/repl/plot.h"
 #include "runtime/context.h"
 
-enum { POINTS = 257, WIDTH = 80, ROWS = 16, FILE_WIDTH = 760, FILE_HEIGHT = 480 };
+enum { POINTS = 257, ROWS = 16, FILE_WIDTH = 760, FILE_HEIGHT = 480 };
 
 static const span nowhere = {0, 0};
 
@@ -116,7 +116,7 @@ static bool answer_plot(repl *r, engine *e, const char *rest, text *t) {
     snprintf(slope, sizeof slope, "%s'", p->name);
     const plot picture = {.points = POINTS, .x = p->x, .count = 2, .curve = {{p->name, p->y}, {slope, p->slope}}};
     if (p->file != NULL) return draw_file(p->file, &picture, t, &r->c->err);
-    return plot_draw(t, &picture, (plot_size){WIDTH, ROWS});
+    return plot_draw(t, &picture, (plot_size){SHOW_COLUMNS, ROWS});
 }
 
 void command_plot(repl *r, const char *rest) { command_ask(r, "", rest, answer_plot); }

@@ -60,6 +60,11 @@ void repl_report(repl *r, const engine *e);
 void repl_print(repl *r, text *t);
 
 /* ---- show.c ---- */
+enum { SHOW_COLUMNS = 80 };
+/* "w: F32", the name in bold where there is color. */
+void show_name(const repl *r, text *t, const char *name, const char *shown);
+/* The elements: all of them where the session asks for that, else what fits a screen. */
+void show_elements(const repl *r, text *t, const value *v);
 /* Appends what an input has given: a line for each definition, results, and what came of the rest of the session. */
 void show_outcome(const repl *r, const workspace_outcome *o, text *t);
 

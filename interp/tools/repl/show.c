@@ -4,13 +4,25 @@
 #include "interp/tools/repl/repl.h"
 #include "runtime/print.h"
 
-/* "x: F32 = 2.5" for a number; a header line and the elements for a tensor. */
-static void add_value(const repl *r, text *t, const char *name, const char *shown, const value *v) {
+void show_name(const repl *r, text *t, const char *name, const char *shown) {
     const char *on = r->style.color ? "\033[1m" : "", *off = r->style.color ? "\033[0m" : "";
     text_format(t, "%s%s%s: %s", on, name, off, shown);
+}
+
+void show_elements(const repl *r, text *t, const value *v) {
+    if (r->out->full) {
+        value_print(t, v, true);
+    } else {
+        value_print_fitted(t, v, SHOW_COLUMNS);
+    }
+}
+
+/* "x: F32 = 2.5" for a number; a header line and the elements for a tensor. */
+static void add_value(const repl *r, text *t, const char *name, const char *shown, const value *v) {
+    show_name(r, t, name, shown);
     if (v == NULL || v->kind == VALUE_NONE) return;
     text_add(t, v->kind == VALUE_TENSOR ? "\n" : " = ");
-    value_print(t, v, r->out->full);
+    show_elements(r, t, v);
 }
 
 static void add_definition(const repl *r, text *t, const workspace_news *n) {
