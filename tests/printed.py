@@ -6,7 +6,8 @@ of those of tests/lang/.
     tests/printed.py --bin build/kina-interp --update    writes the texts; read their diff
 
 Each text is its own layout, checks without a word, holds no handler, and can be differentiated and printed again, twice.
-Those of tests/lang/ are not kept; what is refused there is the business of tests/certified.py. A trip count written in the source stands in the text where it stood in the source, and changes nothing else of it.
+Those of tests/lang/ are not kept; what is refused there is the business of tests/certified.py. A trip count written
+in the source stands in the text where it stood in the source, and changes nothing else of it.
 """
 import argparse
 import glob
