@@ -47,36 +47,37 @@ void command_vars(repl *r, const char *rest) { command_say(r, rest, answer_vars)
 
 /* ---- files ---- */
 
-static bool enter_file(repl *r, const char *path) {
+/* Where there is no memory for it, :load works and :reload does not know of it. */
+static void remember(repl *r, const char *path) {
+    for (size_t at = 0; at < r->loaded.length; at += strlen(r->loaded.data + at) + 1) {
+        if (strcmp(r->loaded.data + at, path) == 0) return;
+    }
+    text_add_bytes(&r->loaded, path, strlen(path) + 1);
+}
+
+/* A file that can be read is remembered, whatever is wrong in it: it may be mended and reloaded. */
+static void enter_file(repl *r, const char *path) {
     session s;
     session_init(&s, r->c);
-    bool ok = session_read(&s, path);
-    if (ok) {
+    if (session_read(&s, path)) {
+        remember(r, path);
         source_text given = {.path = path, .folder = s.folder, .text = s.text, .length = s.length, .first_line = 1};
-        ok = repl_enter(r, &given);
+        (void)repl_enter(r, &given);
     } else {
         repl_report(r, NULL);
     }
     session_close(&s);
-    return ok;
-}
-
-static bool is_loaded(const repl *r, const char *path) {
-    for (size_t at = 0; at < r->loaded.length; at += strlen(r->loaded.data + at) + 1) {
-        if (strcmp(r->loaded.data + at, path) == 0) return true;
-    }
-    return false;
 }
 
 void command_load(repl *r, const char *rest) {
     if (rest[0] == '\0') {
         command_misused(r, COMMAND_load);
     } else if (command_files_allowed(r, COMMAND_load)) {
-        if (!is_loaded(r, rest)) text_add_bytes(&r->loaded, rest, strlen(rest) + 1);
-        (void)enter_file(r, rest);
+        enter_file(r, rest);
     }
 }
 
+/* One that fails does not keep the others from it. */
 void command_reload(repl *r, const char *rest) {
     (void)rest;
     if (r->loaded.length == 0) {
@@ -84,9 +85,7 @@ void command_reload(repl *r, const char *rest) {
         error_help(&r->c->err, ":load FILE reads one");
         repl_report(r, NULL);
     }
-    for (size_t at = 0; at < r->loaded.length; at += strlen(r->loaded.data + at) + 1) {
-        if (!enter_file(r, r->loaded.data + at)) return;
-    }
+    for (size_t at = 0; at < r->loaded.length; at += strlen(r->loaded.data + at) + 1) enter_file(r, r->loaded.data + at);
 }
 
 /* ---- the whole ---- */
