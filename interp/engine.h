@@ -15,6 +15,7 @@ typedef void (*engine_print)(void *self, const char *text, size_t length);
 typedef struct engine_options {
     const char *load_folder;    /* relative paths of `load` start here; NULL: the working directory */
     bool no_files;              /* load and save are refused (K0701) */
+    bool repeated;              /* one of many runs for their figures: `print` writes nothing, save is refused (K0701) */
     bool print_full;            /* print shows all of a long tensor */
     engine_print print;         /* where `print` writes; NULL: nowhere */
     void *print_self;

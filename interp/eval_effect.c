@@ -29,7 +29,7 @@ static bool eval_print(evaluator *ev, value *frame, const code *n) {
         if (ok) value_release(ev->c, v);
     }
     if (ok) text_add_char(&t, '\n');
-    if (ok && !t.failed && ev->options->print != NULL) {
+    if (ok && !t.failed && ev->options->print != NULL && !ev->options->repeated) {
         ev->options->print(ev->options->print_self, text_data(&t), t.length);
     }
     ok = ok && !t.failed;
@@ -91,6 +91,8 @@ static bool eval_load(evaluator *ev, const code *n, value *out) {
 static bool eval_save(evaluator *ev, value *frame, const code *n) {
     value v;
     if (!eval_files_allowed(ev, n->where, "save")) return false;
+    if (ev->options->repeated)
+        return error_set(&ev->c->err, ERROR_K0701, n->where, "`save` is refused: this is run again and again");
     if (!eval(ev, frame, n->u.file.value, &v)) return false;
     bool ok = npy_save(ev->c, n->u.file.path, &v, n->dtype, n->where);
     value_release(ev->c, v);

@@ -15,8 +15,10 @@ typedef bool (*command_answer)(repl *r, engine *e, const char *rest, text *t);
 
 /* Loads `words` behind the session and prints the answer, whole or not at all; else what is wrong is reported. */
 void command_ask(repl *r, const char *words, const char *rest, command_answer answer);
-/* The same for a run under reverseMode: rest is a call, or a handle. */
-void command_ask_handle(repl *r, command_id id, const char *rest, command_answer answer);
+/* The same for an answer that evaluates what was typed: with a line of progress, the look for NaN, and counts. */
+void command_run(repl *r, const char *words, const char *rest, command_answer answer);
+/* And for a run under reverseMode: rest is a call, or a handle. */
+void command_run_handle(repl *r, command_id id, const char *rest, command_answer answer);
 
 /* The same for what needs no engine. */
 typedef bool (*command_words)(repl *r, const char *rest, text *t);

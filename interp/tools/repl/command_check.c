@@ -11,6 +11,7 @@
 static bool check_drawn(repl *r, engine *e, const char *rest, text *t) {
     const gradchecker_wish w = {.name = rest, .full = r->out->full};
     bool differs = false;
+    e->options.repeated = true;
     return gradchecker_check(e, &w, t, &differs);
 }
 
@@ -29,6 +30,7 @@ static bool check_call(repl *r, engine *e, const char *rest, text *t) {
     if (fn == NULL) return commands_misused(COMMAND_check, &r->c->err);
     value *args = ARENA_ARRAY(&e->a, value, fn->count);
     if (args == NULL || !engine_arguments(e, args)) return false;
+    e->options.repeated = true;
     const gradchecker_wish w = {.name = fn->known_as, .args = args, .full = r->out->full};
     bool differs = false, ok = gradchecker_check(e, &w, t, &differs);
     for (int i = 0; i < fn->count; i++) value_release(r->c, args[i]);
@@ -39,15 +41,16 @@ void command_check(repl *r, const char *rest) {
     if (rest[0] == '\0') {
         command_misused(r, COMMAND_check);
     } else if (strchr(rest, '(') != NULL) {
-        command_ask(r, rest, rest, check_call);
+        command_run(r, rest, rest, check_call);
     } else {
-        command_ask(r, "", rest, check_drawn);
+        command_run(r, "", rest, check_drawn);
     }
 }
 
 /* ---- :certify ---- */
 
 static bool answer_certify(repl *r, engine *e, const char *rest, text *t) {
+    e->options.repeated = true;
     const certify_wish w = {.inputs = CERTIFIER_INPUTS, .order = 2};
     bool differs = false;
     (void)r;

@@ -4,7 +4,6 @@
 #include "interp/nan_check.h"
 #include "interp/tools/grad.h"
 #include "interp/tools/repl/command.h"
-#include "interp/tools/repl/evaluation.h"
 #include "interp/tools/repl/summary.h"
 #include "interp/tools/tape.h"
 #include "interp/vanish.h"
@@ -76,10 +75,8 @@ static bool note_zeros(engine *e, const char *name, int which, text *t) {
 static bool answer_grad(repl *r, engine *e, const char *rest, text *t) {
     (void)rest;
     results found = {.count = 0};
-    evaluation run;
-    evaluation_begin(r, &run);
     bool noted = false, ok = engine_run(e, &found);
-    evaluation_end(r, &run, e);
+    e->options.repeated = true; /* for the notes */
     for (int i = 0; ok && i < found.count; i++) {
         const result *one = &found.items[i];
         summary s = summary_of(&one->v);
@@ -95,7 +92,7 @@ static bool answer_grad(repl *r, engine *e, const char *rest, text *t) {
     return ok;
 }
 
-void command_grad(repl *r, const char *rest) { command_ask_handle(r, COMMAND_grad, rest, answer_grad); }
+void command_grad(repl *r, const char *rest) { command_run_handle(r, COMMAND_grad, rest, answer_grad); }
 
 /* ---- :tape ---- */
 
@@ -105,7 +102,7 @@ static bool answer_tape(repl *r, engine *e, const char *rest, text *t) {
     return tape_show(e, &wish, t);
 }
 
-void command_tape(repl *r, const char *rest) { command_ask_handle(r, COMMAND_tape, rest, answer_tape); }
+void command_tape(repl *r, const char *rest) { command_run_handle(r, COMMAND_tape, rest, answer_tape); }
 
 /* ---- :source ---- */
 

@@ -63,12 +63,11 @@ static void add_line(text *t, const char *name, double *seconds, int count) {
     text_add_char(t, '\n');
 }
 
-/* What the expression prints would be printed each time. */
 static bool answer_time(repl *r, engine *e, const char *rest, text *t) {
     timings n = {.count = 0};
     (void)rest;
     if (command_expression(e) == NULL) return commands_misused(COMMAND_time, &r->c->err);
-    e->options.print = NULL;
+    e->options.repeated = true;
     int64_t start = monotonic_nanoseconds();
     double spent = 0;
     while (n.count < RUNS_MOST && (n.count < RUNS_LEAST || spent < enough)) {
@@ -88,6 +87,6 @@ void command_time(repl *r, const char *rest) {
     if (rest[0] == '\0') {
         command_misused(r, COMMAND_time);
     } else {
-        command_ask(r, rest, rest, answer_time);
+        command_run(r, rest, rest, answer_time);
     }
 }

@@ -112,6 +112,7 @@ static bool draw_file(const char *file, const plot *p, text *t, error *e) {
 static bool answer_plot(repl *r, engine *e, const char *rest, text *t) {
     char slope[COMMAND_WORD + 1];
     plotting *p = ARENA_NEW(&e->a, plotting);
+    e->options.repeated = true;
     if (p == NULL || !read_wish(r, rest, p) || !find_function(r, e, p) || !sample(e, p)) return false;
     snprintf(slope, sizeof slope, "%s'", p->name);
     const plot picture = {.points = POINTS, .x = p->x, .count = 2, .curve = {{p->name, p->y}, {slope, p->slope}}};
@@ -119,4 +120,4 @@ static bool answer_plot(repl *r, engine *e, const char *rest, text *t) {
     return plot_draw(t, &picture, (plot_size){SHOW_COLUMNS, ROWS});
 }
 
-void command_plot(repl *r, const char *rest) { command_ask(r, "", rest, answer_plot); }
+void command_plot(repl *r, const char *rest) { command_run(r, "", rest, answer_plot); }

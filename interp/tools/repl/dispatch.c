@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "interp/tools/repl/command.h"
+#include "interp/tools/repl/evaluation.h"
 #include "runtime/context.h"
 
 void command_do(repl *r, const char *line) {
@@ -58,13 +59,16 @@ void command_say(repl *r, const char *rest, command_words words) {
     text_close(&t);
 }
 
-void command_ask(repl *r, const char *words, const char *rest, command_answer answer) {
+static void ask(repl *r, const char *words, const char *rest, command_answer answer, bool runs) {
     engine e;
     text t;
+    evaluation run;
     text_init(&t, r->c);
     bool ok = repl_load(r, words, &e);
     if (ok) {
+        if (runs) evaluation_begin(r, &run);
         ok = answer(r, &e, rest, &t) && !t.failed;
+        if (runs) evaluation_end(r, &run, &e);
         if (ok) repl_print(r, &t);
         if (!ok) repl_report(r, &e);
     }
@@ -72,7 +76,15 @@ void command_ask(repl *r, const char *words, const char *rest, command_answer an
     engine_close(&e);
 }
 
-void command_ask_handle(repl *r, command_id id, const char *rest, command_answer answer) {
+void command_ask(repl *r, const char *words, const char *rest, command_answer answer) {
+    ask(r, words, rest, answer, false);
+}
+
+void command_run(repl *r, const char *words, const char *rest, command_answer answer) {
+    ask(r, words, rest, answer, true);
+}
+
+void command_run_handle(repl *r, command_id id, const char *rest, command_answer answer) {
     static const char word[] = "handle";
     text t;
     if (rest[0] == '\0') {
@@ -85,7 +97,7 @@ void command_ask_handle(repl *r, command_id id, const char *rest, command_answer
     if (t.failed) {
         repl_report(r, NULL);
     } else {
-        command_ask(r, text_data(&t), rest, answer);
+        command_run(r, text_data(&t), rest, answer);
     }
     text_close(&t);
 }
