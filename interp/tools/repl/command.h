@@ -17,7 +17,7 @@ typedef bool (*command_answer)(repl *r, engine *e, const char *rest, text *t);
 void command_ask(repl *r, const char *words, const char *rest, command_answer answer);
 /* The same for an answer that evaluates what was typed: with a line of progress, the look for NaN, and counts. */
 void command_run(repl *r, const char *words, const char *rest, command_answer answer);
-/* And for a run under reverseMode: rest is a call, or a handle. */
+/* And for a run under reverseMode: rest is one call, or a handle. */
 void command_run_handle(repl *r, command_id id, const char *rest, command_answer answer);
 
 /* The same for what needs no engine. */
@@ -35,6 +35,13 @@ bool command_word(const char **rest, char word[COMMAND_WORD]) MUST_CHECK;
 
 /* The i-th option that :set changes, and its values, such as "on|off"; false past the last. */
 bool command_setting(size_t i, const char **name, const char **values);
+
+/* The function of the session that a command names. NULL with the error set (K0801, K0802): what the name is instead. */
+fn_decl *command_function(repl *r, engine *e, command_id id, const char *name) MUST_CHECK;
+/* The same for the function that the final expression calls. */
+fn_decl *command_called(repl *r, engine *e, command_id id) MUST_CHECK;
+/* A name and nothing else, by the language's own reader. False without memory too, which the context's error says. */
+bool command_is_name(context *c, const char *word) MUST_CHECK;
 
 /* The final expression of a loaded engine; NULL: none. */
 const expr *command_expression(const engine *e);

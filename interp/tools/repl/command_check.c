@@ -12,22 +12,14 @@ static bool check_drawn(repl *r, engine *e, const char *rest, text *t) {
     const gradchecker_wish w = {.name = rest, .full = r->out->full};
     bool differs = false;
     e->options.repeated = true;
+    if (command_function(r, e, COMMAND_check, rest) == NULL) return false;
     return gradchecker_check(e, &w, t, &differs);
 }
 
-/* The function that the final expression calls; NULL: it is no such call. */
-static const fn_decl *called(const engine *e) {
-    const expr *call = command_expression(e);
-    if (call == NULL || call->kind != EXPR_CALL || call->u.call.builtin != NULL) return NULL;
-    const expr *callee = call->u.call.callee;
-    const symbol *s = callee->kind == EXPR_NAME ? callee->u.name.symbol : NULL;
-    return s != NULL ? s->fn : NULL;
-}
-
 static bool check_call(repl *r, engine *e, const char *rest, text *t) {
-    const fn_decl *fn = called(e);
+    const fn_decl *fn = command_called(r, e, COMMAND_check);
     (void)rest;
-    if (fn == NULL) return commands_misused(COMMAND_check, &r->c->err);
+    if (fn == NULL) return false;
     value *args = ARENA_ARRAY(&e->a, value, fn->count);
     if (args == NULL || !engine_arguments(e, args)) return false;
     e->options.repeated = true;
@@ -53,7 +45,7 @@ static bool answer_certify(repl *r, engine *e, const char *rest, text *t) {
     e->options.repeated = true;
     const certify_wish w = {.inputs = CERTIFIER_INPUTS, .order = 2};
     bool differs = false;
-    (void)r;
+    if (command_function(r, e, COMMAND_certify, rest) == NULL) return false;
     return certifier_check(e, rest, &w, t, &differs);
 }
 

@@ -113,6 +113,7 @@ static bool answer_source(repl *r, engine *e, const char *rest, text *t) {
     derivative_wish wish;
     derivative made;
     if (!command_word(&rest, name)) return commands_misused(COMMAND_source, &r->c->err);
+    if (command_function(r, e, COMMAND_source, name) == NULL) return false;
     wanted.value[OPTION_fn].text = name;
     if (command_word(&rest, mode) && !options_set(&wanted, OPTION_mode, mode, &r->c->err)) return false;
     if (rest[0] != '\0') return commands_misused(COMMAND_source, &r->c->err);

@@ -1,7 +1,6 @@
 /* Variables and files: :save, :read. */
 #include <string.h>
 
-#include "interp/lexer.h"
 #include "interp/tools/nearest.h"
 #include "interp/tools/repl/command.h"
 #include "runtime/context.h"
@@ -44,26 +43,11 @@ static bool save(repl *r, const char *rest, text *t) {
 
 /* ---- :read ---- */
 
-/* A name and nothing else, by the language's own reader. */
-static bool is_name(context *c, const char *word) {
-    arena a;
-    source src;
-    lexer l;
-    arena_init(&a, c);
-    bool ok = source_init(&src, &a, "", word, strlen(word));
-    if (ok) {
-        lexer_init(&l, &src);
-        ok = lexer_next(&l).kind == TOKEN_NAME && lexer_next(&l).kind == TOKEN_END;
-    }
-    arena_close(&a);
-    return ok;
-}
-
 static bool read_variable(repl *r, const char *rest, text *t) {
     char name[COMMAND_WORD];
     value v;
     if (!command_word(&rest, name) || rest[0] == '\0') return commands_misused(COMMAND_read, &r->c->err);
-    if (!is_name(r->c, name))
+    if (!command_is_name(r->c, name))
         return error_set(&r->c->err, ERROR_K0801, nowhere, "'%.40s' cannot be the name of a variable", name);
     if (!npy_load(r->c, rest, -1, nowhere, &v)) return false;
     text_format(t, "%s: ", name);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interp/tools/arguments.h"
 #include "interp/tools/gnuplot.h"
 #include "interp/tools/repl/command.h"
 #include "interp/tools/repl/plot.h"
@@ -45,7 +44,7 @@ static bool read_wish(repl *r, const char *rest, plotting *p) {
 static bool is_number(const type *t) { return type_is_scalar(t) && type_is_floating(t); }
 
 static bool find_function(repl *r, engine *e, plotting *p) {
-    p->fn = arguments_function(e->c, &e->program, p->name);
+    p->fn = command_function(r, e, COMMAND_plot, p->name);
     if (p->fn == NULL) return false;
     const type *t = p->fn->type;
     if (t->count == 1 && is_number(t->items[0]) && is_number(t->result)) return true;

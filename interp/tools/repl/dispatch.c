@@ -84,24 +84,6 @@ void command_run(repl *r, const char *words, const char *rest, command_answer an
     ask(r, words, rest, answer, true);
 }
 
-void command_run_handle(repl *r, command_id id, const char *rest, command_answer answer) {
-    static const char word[] = "handle";
-    text t;
-    if (rest[0] == '\0') {
-        command_misused(r, id);
-        return;
-    }
-    bool whole = strncmp(rest, word, sizeof word - 1) == 0 && strchr(" (\n", rest[sizeof word - 1]) != NULL;
-    text_init(&t, r->c);
-    text_format(&t, whole ? "%s" : "handle %s with reverseMode", rest);
-    if (t.failed) {
-        repl_report(r, NULL);
-    } else {
-        command_run(r, text_data(&t), rest, answer);
-    }
-    text_close(&t);
-}
-
 const expr *command_expression(const engine *e) {
     return e->program.main.body->u.block.tail;
 }
