@@ -85,9 +85,12 @@ static const char *symbol_of(c_writer *w, int64_t id, bool *exact) {
 
 static const char *joined(c_writer *w, const char *how, bool exact, const char *a, const char *b) {
     if (exact) return c_string(w, "%s %s %s", a, how, b);
-    c_helper(w, *how == '*' ? "times" : "plus", DT_I64, false);
-    return c_string(w, *how == '*' ? "kina_times(%s, %s)" : "kina_plus(%s, %s%s)", a, *how == '-' ? "-" : "",
-                    *how == '-' ? c_factor(w, b) : b);
+    if (*how == '*') {
+        c_helper(w, "times", DT_I64, false);
+        return c_string(w, "kina_times(%s, %s)", a, b);
+    }
+    c_helper(w, "plus", DT_I64, false);
+    return *how == '+' ? c_string(w, "kina_plus(%s, %s)", a, b) : c_string(w, "kina_plus(%s, -%s)", a, c_factor(w, b));
 }
 
 static const char *product_of(c_writer *w, int64_t dim, int term, int64_t *factor, bool *exact) {
