@@ -84,7 +84,7 @@ static void on_numbers(c_writer *w, const c_site *s) {
     const char *x[3] = {0};
     for (int k = 0; k < s->n; k++) x[k] = s->in[k].name;
     const char *y = value_at(w, s, x);
-    c_line(w, "const %s %s = %s;", c_element((dtype)s->out.type.dtype), s->out.name, y);
+    c_line(w, "const %s %s = %s;", compiled_c_type((dtype)s->out.type.dtype), s->out.name, y);
 }
 
 static void flat(c_writer *w, const c_site *s) {

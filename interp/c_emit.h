@@ -34,6 +34,7 @@
 #define KINA_C_EMIT_H
 
 #include "interp/c_file.h"
+#include "interp/compiled.h"
 #include "interp/dims.h"
 #include "runtime/context.h"
 
@@ -125,7 +126,6 @@ const char *c_factor(c_writer *w, const char *expression);
  * libm's functions, $0 $1 $2 operands; @name is the helper of that name for t, #name one without an element type.
  * Helpers that it names come into the file. */
 const char *c_form(c_writer *w, const char *form, dtype t, const char *const *x);
-const char *c_element(dtype t);         /* "float" */
 const char *c_suffix(dtype t);          /* "f32" */
 
 /* ---- c_helper.c ---- */

@@ -4,15 +4,6 @@
 
 #include "interp/c_emit.h"
 
-const char *c_element(dtype t) {
-    static const char *const words[DTYPE_COUNT] = {[DT_F32] = "float",
-                                                   [DT_F64] = "double",
-                                                   [DT_I32] = "int32_t",
-                                                   [DT_I64] = "int64_t",
-                                                   [DT_Bool] = "bool"};
-    return words[t];
-}
-
 const char *c_suffix(dtype t) {
     static const char *const words[DTYPE_COUNT] = {
         [DT_F32] = "f32", [DT_F64] = "f64", [DT_I32] = "i32", [DT_I64] = "i64", [DT_Bool] = "bool"};
@@ -37,8 +28,8 @@ static const char *add_helper(c_writer *w, text *t, const char *p, dtype of) {
 
 static void add_place(text *t, char which, dtype of, const char *const *x) {
     switch (which) {
-    case 'T': text_add(t, c_element(of)); break;
-    case 'U': text_format(t, "u%s", c_element(of)); break;
+    case 'T': text_add(t, compiled_c_type(of)); break;
+    case 'U': text_format(t, "u%s", compiled_c_type(of)); break;
     case 'S': text_add(t, c_suffix(of)); break;
     case 'f': text_add(t, of == DT_F32 ? "f" : ""); break;
     default: text_add(t, x[which - '0']);

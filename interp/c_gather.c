@@ -64,7 +64,7 @@ void c_gather(c_writer *w, const c_site *s) {
     if (s->out.type.rank > 0)
         c_line(w, "%s = %s;", c_entry(w, &s->out, l.at), c_entry(w, x, places));
     else
-        c_line(w, "const %s %s = %s;", c_element((dtype)x->type.dtype), s->out.name, c_entry(w, x, places));
+        c_line(w, "const %s %s = %s;", compiled_c_type((dtype)x->type.dtype), s->out.name, c_entry(w, x, places));
     c_loops_end(w, &l);
 }
 

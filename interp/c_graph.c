@@ -23,7 +23,7 @@ static void size_node(c_writer *w, const node *n) {
     if (t == DT_I64)
         c_line(w, "const int64_t %s = %s;", name, size);
     else
-        c_line(w, "const %s %s = (%s)%s;", c_element(t), name, c_element(t), c_factor(w, size));
+        c_line(w, "const %s %s = (%s)%s;", compiled_c_type(t), name, compiled_c_type(t), c_factor(w, size));
 }
 
 /* ---- branches ---- */

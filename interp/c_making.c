@@ -7,7 +7,7 @@ void c_full(c_writer *w, const c_site *s) {
     const char *sizes[MAX_RANK] = {0};
     c_nest l = {0};
     if (s->out.type.rank == 0) {
-        c_line(w, "const %s %s = %s;", c_element((dtype)s->out.type.dtype), s->out.name, number->name);
+        c_line(w, "const %s %s = %s;", compiled_c_type((dtype)s->out.type.dtype), s->out.name, number->name);
         return;
     }
     for (int i = 0; i < s->out.type.rank; i++)
@@ -20,7 +20,7 @@ void c_full(c_writer *w, const c_site *s) {
 
 /* arange */
 void c_count_up(c_writer *w, const c_site *s) {
-    const char *size = c_dim(w, s->attrs->dims[0]), *element = c_element((dtype)s->out.type.dtype);
+    const char *size = c_dim(w, s->attrs->dims[0]), *element = compiled_c_type((dtype)s->out.type.dtype);
     c_nest l = {0};
     c_new(w, &s->out, &size);
     const char *i = c_loop(w, &l, c_size(w, &s->out, 0));

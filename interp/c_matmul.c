@@ -73,7 +73,7 @@ void c_matmul(c_writer *w, const c_site *s) {
     if (p.b->type.rank > 1) column = c_loop(w, &l, c_size(w, &s->out, l.depth));
     int outer = l.depth;
     const char *sum = s->out.type.rank > 0 ? c_named(w, "sum") : s->out.name;
-    c_line(w, "%s %s = %s;", c_element(t), sum, adds ? c_entry(w, &s->in[0], l.at) : "0");
+    c_line(w, "%s %s = %s;", compiled_c_type(t), sum, adds ? c_entry(w, &s->in[0], l.at) : "0");
     const char *inner = c_loop(w, &l, c_size(w, p.a, p.a->type.rank - 1));
     const char *x = entry_of(w, &p, p.a, p.ones[0], &l, row, true, inner);
     const char *y = entry_of(w, &p, p.b, p.ones[1], &l, column, false, inner);

@@ -67,7 +67,7 @@ static void running_largest(c_writer *w, const c_site *s) {
     const char *at[MAX_RANK], *most = c_named(w, "most"), *place = c_named(w, "place");
     c_nest l = {0};
     others_open(w, s, &l, at);
-    c_line(w, "%s %s = 0;", c_element(t), most);
+    c_line(w, "%s %s = 0;", compiled_c_type(t), most);
     c_line(w, "int64_t %s = 0;", place);
     const char *i = at[s->attrs->axis] = c_loop(w, &l, c_size(w, x, s->attrs->axis));
     const char *entry = c_entry(w, x, at), *less = c_form(w, "@below($0, $1)", t, (const char *const[]){entry, most});

@@ -106,7 +106,7 @@ void c_random(c_writer *w, const c_site *s) {
     const char *sizes[MAX_RANK] = {0};
     c_nest l = {0};
     if (s->out.type.rank == 0) {
-        c_line(w, "const %s %s = %s;", c_element((dtype)s->out.type.dtype), s->out.name, draw(w, s, "1", "0"));
+        c_line(w, "const %s %s = %s;", compiled_c_type((dtype)s->out.type.dtype), s->out.name, draw(w, s, "1", "0"));
         return;
     }
     for (int i = 0; i < s->out.type.rank; i++) sizes[i] = c_dim(w, s->attrs->dims[i]);

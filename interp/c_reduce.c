@@ -6,18 +6,6 @@
 
 /* ---- what a reduction is made of ---- */
 
-/* The op that joins an entry to what there is so far. */
-static op_id joining(op_id op) {
-    switch (op) {
-    case OP_prod: return OP_mul;
-    case OP_max: return OP_maximum;
-    case OP_min: return OP_minimum;
-    case OP_any: return OP_or;
-    case OP_all: return OP_and;
-    default: return OP_add;
-    }
-}
-
 static const char *least(dtype t, bool largest) {
     if (t == DT_I32) return largest ? "INT32_MAX" : "INT32_MIN";
     if (t == DT_I64) return largest ? "INT64_MAX" : "INT64_MIN";
@@ -88,7 +76,7 @@ static void fold_close(c_writer *w, const folding *f, const char *y) {
     if (f->s->out.type.rank > 0)
         c_line(w, "%s = %s;", c_entry(w, &f->s->out, f->place), y);
     else
-        c_line(w, "const %s %s = %s;", c_element((dtype)f->s->out.type.dtype), f->s->out.name, y);
+        c_line(w, "const %s %s = %s;", compiled_c_type((dtype)f->s->out.type.dtype), f->s->out.name, y);
     c_loops_end(w, &f->kept);
 }
 
@@ -96,9 +84,9 @@ static void fold_close(c_writer *w, const folding *f, const char *y) {
 static const char *accumulate(c_writer *w, folding *f, const char *name, op_id op) {
     dtype t = (dtype)f->s->in[0].type.dtype;
     c_nest l;
-    c_line(w, "%s %s = %s;", c_element(t), name, neutral(op, t));
+    c_line(w, "%s %s = %s;", compiled_c_type(t), name, neutral(op, t));
     const char *entry = inner_open(w, f, &l);
-    c_line(w, "%s = %s;", name, c_two(w, joining(op), t, name, entry));
+    c_line(w, "%s = %s;", name, c_two(w, compiled_join(op), t, name, entry));
     inner_close(w, f, &l);
     return name;
 }
@@ -112,7 +100,7 @@ static const char *count_of(c_writer *w, const folding *f, dtype t) {
     for (int i = 0; i < x->type.rank; i++)
         if (is_in(f->axes, i))
             count = count == NULL ? c_size(w, x, i) : c_string(w, "%s * %s", count, c_size(w, x, i));
-    return c_string(w, "(%s)%s", c_element(t), c_factor(w, count != NULL ? count : "1"));
+    return c_string(w, "(%s)%s", compiled_c_type(t), c_factor(w, count != NULL ? count : "1"));
 }
 
 static const char *name_of(op_id op) {
@@ -141,7 +129,7 @@ static const char *exponentials(c_writer *w, folding *f, const char *most) {
     dtype t = (dtype)f->s->in[0].type.dtype;
     const char *sum = c_named(w, "sum");
     c_nest l;
-    c_line(w, "%s %s = 0;", c_element(t), sum);
+    c_line(w, "%s %s = 0;", compiled_c_type(t), sum);
     const char *entry = c_two(w, OP_sub, t, inner_open(w, f, &l), most);
     c_line(w, "%s = %s;", sum, c_two(w, OP_add, t, sum, c_scalar(w, OP_exp, NULL, t, &entry)));
     inner_close(w, f, &l);
@@ -169,7 +157,7 @@ void c_softmax(c_writer *w, const c_site *s) {
     const char *most = accumulate(w, &f, c_named(w, "most"), OP_max), *sum = exponentials(w, &f, most);
     if (s->op == OP_log_softmax) {
         const char *log = c_named(w, "log_sum");
-        c_line(w, "const %s %s = %s;", c_element(t), log, c_scalar(w, OP_log, NULL, t, &sum));
+        c_line(w, "const %s %s = %s;", compiled_c_type(t), log, c_scalar(w, OP_log, NULL, t, &sum));
         sum = log;
     }
     const char *y = c_two(w, OP_sub, t, inner_open(w, &f, &l), most);
@@ -189,7 +177,7 @@ void c_arg_reduce(c_writer *w, const c_site *s) {
     check_entries(w, s);
     folding f = fold_open(w, s);
     const char *best = c_named(w, "best"), *place = c_named(w, "place"), *count = c_named(w, "count");
-    c_line(w, "%s %s = %s;", c_element(t), best, least(t, s->op == OP_argmin));
+    c_line(w, "%s %s = %s;", compiled_c_type(t), best, least(t, s->op == OP_argmin));
     c_line(w, "int64_t %s = 0, %s = 0;", place, count);
     const char *entry = inner_open(w, &f, &l);
     if (dtype_floating(t))

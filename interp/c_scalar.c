@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* Of floats, of integers, of Bool; libm: the C library's function. An op without any is refused by name. */
+/* Of floats, of integers, of Bool. An op without any, which is no function of libm either, is refused by name. */
 static const struct scalar_row {
-    const char *floating, *integer, *flag, *libm;
+    const char *floating, *integer, *flag;
 } rows[OP_COUNT] = {
     [OP_neg] = {"-$0", "($T)(0 - ($U)$0)"},
     [OP_abs] = {"fabs$f($0)", "@abs($0)"},
@@ -14,34 +14,12 @@ static const struct scalar_row {
     [OP_square] = {"$0 * $0", "($T)(($U)$0 * ($U)$0)"},
     [OP_sqrt] = {"sqrt$f($0)"},
     [OP_rsqrt] = {"1 / sqrt$f($0)"},
-    [OP_cbrt] = {.libm = "cbrt"},
     [OP_reciprocal] = {"1 / $0"},
-    [OP_exp] = {.libm = "exp"},
-    [OP_exp2] = {.libm = "exp2"},
-    [OP_expm1] = {.libm = "expm1"},
-    [OP_log] = {.libm = "log"},
-    [OP_log2] = {.libm = "log2"},
-    [OP_log1p] = {.libm = "log1p"},
-    [OP_sin] = {.libm = "sin"},
-    [OP_cos] = {.libm = "cos"},
-    [OP_tan] = {.libm = "tan"},
-    [OP_asin] = {.libm = "asin"},
-    [OP_acos] = {.libm = "acos"},
-    [OP_atan] = {.libm = "atan"},
-    [OP_sinh] = {.libm = "sinh"},
-    [OP_cosh] = {.libm = "cosh"},
-    [OP_tanh] = {.libm = "tanh"},
-    [OP_asinh] = {.libm = "asinh"},
-    [OP_acosh] = {.libm = "acosh"},
-    [OP_atanh] = {.libm = "atanh"},
     [OP_sigmoid] = {"@sigmoid($0)"},
     [OP_softplus] = {"@softplus($0)"},
     [OP_relu] = {"@relu($0)", "@relu($0)"},
     [OP_gelu] = {"@gelu($0)"},
     [OP_silu] = {"$0 * @sigmoid($0)"},
-    [OP_erf] = {.libm = "erf"},
-    [OP_erfc] = {.libm = "erfc"},
-    [OP_lgamma] = {.libm = "lgamma"},
     [OP_floor] = {"floor$f($0)"},
     [OP_ceil] = {"ceil$f($0)"},
     [OP_round] = {"rint$f($0)"},
@@ -55,8 +33,6 @@ static const struct scalar_row {
     [OP_div] = {"$0 / $1", "@div($0, $1)"},
     [OP_rem] = {NULL, "@rem($0, $1)"},
     [OP_mod] = {"@mod($0, $1)", "@mod($0, $1)"},
-    [OP_pow] = {.libm = "pow"},
-    [OP_atan2] = {.libm = "atan2"},
     [OP_maximum] = {"@maximum($0, $1)", "@maximum($0, $1)"},
     [OP_minimum] = {"@minimum($0, $1)", "@minimum($0, $1)"},
     [OP_lt] = {"$0 < $1", "$0 < $1"},
@@ -73,7 +49,7 @@ static const struct scalar_row {
 
 bool c_scalar_written(op_id op) {
     const struct scalar_row *row = &rows[op];
-    return row->floating != NULL || row->integer != NULL || row->flag != NULL || row->libm != NULL;
+    return row->floating != NULL || row->integer != NULL || row->flag != NULL || compiled_libm(op) != NULL;
 }
 
 static const char *cast_form(dtype from, dtype to) {
@@ -90,8 +66,8 @@ const char *c_scalar(c_writer *w, op_id op, const op_attrs *attrs, dtype t, cons
     const struct scalar_row *row = &rows[op];
     const char *form = dtype_floating(t) ? row->floating : t == DT_Bool ? row->flag : row->integer;
     if (op == OP_cast && attrs != NULL) form = cast_form(t, (dtype)attrs->dtype);
-    if (row->libm != NULL && dtype_floating(t))
-        form = c_string(w, op_table[op].arity == 2 ? "@libm_%s($0, $1)" : "@libm_%s($0)", row->libm);
+    if (compiled_libm(op) != NULL && dtype_floating(t))
+        form = c_string(w, op_table[op].arity == 2 ? "@libm_%s($0, $1)" : "@libm_%s($0)", compiled_libm(op));
     bool compares = op_table[op].class == CLASS_COMPARE || op_table[op].class == CLASS_COMPARE_ORDER;
     if (compares && !dtype_floating(t) && strcmp(x[0], x[1]) == 0) {
         /* Compilers warn of what is compared with itself. */

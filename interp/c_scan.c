@@ -41,7 +41,7 @@ static void accumulate(c_writer *w, const c_site *s, op_id join, const char *sta
     dtype t = (dtype)s->out.type.dtype;
     walk l = walk_open(w, s);
     const char *sum = c_named(w, join == OP_add ? "sum" : "product");
-    c_line(w, "%s %s = %s;", c_element(t), sum, start);
+    c_line(w, "%s %s = %s;", compiled_c_type(t), sum, start);
     walk_along(w, &l);
     c_line(w, "%s = %s;", sum, c_two(w, join, t, sum, c_entry(w, &s->in[0], l.at)));
     c_line(w, "%s = %s;", c_entry(w, &s->out, l.at), sum);
@@ -58,7 +58,7 @@ static void log_accumulate(c_writer *w, const c_site *s) {
     dtype t = (dtype)s->out.type.dtype;
     walk l = walk_open(w, s);
     const char *most = c_named(w, "most"), *sum = c_named(w, "sum");
-    c_line(w, "%s %s = -INFINITY, %s = 0;", c_element(t), most, sum);
+    c_line(w, "%s %s = -INFINITY, %s = 0;", compiled_c_type(t), most, sum);
     walk_along(w, &l);
     const char *x = c_entry(w, &s->in[0], l.at);
     c_open(w, "if (%s > %s)", x, most);
@@ -87,7 +87,7 @@ void c_scan_linear(c_writer *w, const c_site *s) {
     dtype t = (dtype)s->out.type.dtype;
     walk l = walk_open(w, s);
     const char *state = c_named(w, "state"), *size = c_size(w, &s->in[0], s->attrs->axis);
-    c_line(w, "%s %s = 0;", c_element(t), state);
+    c_line(w, "%s %s = 0;", compiled_c_type(t), state);
     walk_along(w, &l);
     const char *i = l.at[s->attrs->axis], *a = c_entry(w, &s->in[0], l.at), *b = c_entry(w, &s->in[1], l.at);
     const char *first = s->attrs->reversed ? c_string(w, "%s == %s - 1", i, size) : c_string(w, "%s == 0", i);

@@ -41,7 +41,7 @@ static void find_sizes(c_writer *w, const c_site *s, const char **sizes) {
 /* reshape, expand_dims, squeeze: entries are contiguous, so that they are shared. */
 void c_reshape(c_writer *w, const c_site *s) {
     const c_value *x = &s->in[0];
-    const char *sizes[MAX_RANK] = {0}, *element = c_element((dtype)x->type.dtype);
+    const char *sizes[MAX_RANK] = {0}, *element = compiled_c_type((dtype)x->type.dtype);
     text list;
     find_sizes(w, s, sizes);
     if (s->op == OP_squeeze && x->type.dims[s->attrs->axis] < 0)
@@ -99,7 +99,7 @@ static void broadcast(c_writer *w, const c_site *s) {
 /* permute, broadcast. */
 void c_rearrange(c_writer *w, const c_site *s) {
     if (s->out.type.rank == 0)
-        c_line(w, "const %s %s = %s;", c_element((dtype)s->out.type.dtype), s->out.name, s->in[0].name);
+        c_line(w, "const %s %s = %s;", compiled_c_type((dtype)s->out.type.dtype), s->out.name, s->in[0].name);
     else
         (s->op == OP_permute ? permute : broadcast)(w, s);
 }

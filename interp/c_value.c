@@ -9,7 +9,7 @@
 /* ---- types ---- */
 
 const char *c_struct(c_writer *w, const op_type *t) {
-    const char *element = c_element((dtype)t->dtype), *suffix = c_suffix((dtype)t->dtype);
+    const char *element = compiled_c_type((dtype)t->dtype), *suffix = c_suffix((dtype)t->dtype);
     const char *name = c_string(w, "kina_%s_%d", suffix, t->rank);
     if (w->failed || c_set_has(&w->structs, name)) return name;
     c_set_put(w, &w->structs, name);
@@ -21,7 +21,7 @@ const char *c_struct(c_writer *w, const op_type *t) {
 }
 
 const char *c_declared(c_writer *w, const op_type *t) {
-    return t->rank == 0 ? c_element((dtype)t->dtype) : c_struct(w, t);
+    return t->rank == 0 ? compiled_c_type((dtype)t->dtype) : c_struct(w, t);
 }
 
 /* ---- variables ---- */
@@ -218,7 +218,7 @@ c_value c_tensor_literal(c_writer *w, const value *v, const char *name) {
     int64_t count = 0;
     text sizes;
     c_value out = {.name = name, .type = {.dtype = t->dtype, .rank = t->rank}};
-    const char *element = c_element((dtype)t->dtype), *kind;
+    const char *element = compiled_c_type((dtype)t->dtype), *kind;
     memcpy(out.type.dims, t->dims, sizeof out.type.dims);
     text_format(&w->literals, "static const %s kina_literal_%d[] = {", element, w->literal_count);
     add_rows(w, t, 0, 0, &count);

@@ -80,7 +80,7 @@ static const char *channel(c_writer *w, const c_site *s, const char *o, const ch
 
 static const char *sum_open(c_writer *w, const c_site *s) {
     const char *sum = c_named(w, "sum");
-    c_line(w, "%s %s = 0;", c_element((dtype)s->out.type.dtype), sum);
+    c_line(w, "%s %s = 0;", compiled_c_type((dtype)s->out.type.dtype), sum);
     return sum;
 }
 
@@ -200,7 +200,7 @@ static void max_pool(c_writer *w, const c_site *s, c_nest *l) {
     const c_value *x = &s->in[0];
     const char *at[MAX_RANK], *most = c_named(w, "most"), *place = c_named(w, "place");
     int outer = l->depth;
-    c_line(w, "%s %s = -INFINITY;", c_element((dtype)x->type.dtype), most);
+    c_line(w, "%s %s = -INFINITY;", compiled_c_type((dtype)x->type.dtype), most);
     c_line(w, "int64_t %s = -1;", place);
     window_open(w, s, x, l->at, l, at);
     const char *entry = c_entry(w, x, at);
@@ -237,7 +237,7 @@ void c_avg_pool_grad(c_writer *w, const c_site *s) {
     c_loops_end(w, &zeros);
     c_loops(w, &l, d);
     const char *part = c_two(w, OP_div, t, c_entry(w, d, l.at), window_size(w, s)), *each = c_named(w, "part");
-    c_line(w, "const %s %s = %s;", c_element(t), each, part);
+    c_line(w, "const %s %s = %s;", compiled_c_type(t), each, part);
     window_open(w, s, &s->out, l.at, &l, at);
     const char *entry = c_entry(w, &s->out, at);
     c_line(w, "%s = %s;", entry, c_two(w, OP_add, t, entry, each));

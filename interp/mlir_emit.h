@@ -31,6 +31,7 @@
 #ifndef KINA_MLIR_EMIT_H
 #define KINA_MLIR_EMIT_H
 
+#include "interp/compiled.h"
 #include "interp/dims.h"
 #include "interp/lower.h"
 #include "interp/mlir.h"

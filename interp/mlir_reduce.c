@@ -6,18 +6,6 @@
 
 /* ---- what a reduction is made of ---- */
 
-/* The op that joins an entry to what there is so far. */
-static op_id joining(op_id op) {
-    switch (op) {
-    case OP_prod: return OP_mul;
-    case OP_max: return OP_maximum;
-    case OP_min: return OP_minimum;
-    case OP_any: return OP_or;
-    case OP_all: return OP_and;
-    default: return OP_add;
-    }
-}
-
 static const char *least(emitter *e, dtype t, bool largest) {
     double infinite = largest ? (double)INFINITY : -(double)INFINITY;
     value i32 = value_i32(largest ? INT32_MAX : INT32_MIN), i64 = value_i64(largest ? INT64_MAX : INT64_MIN);
@@ -77,7 +65,7 @@ static mlir_value fold(emitter *e, op_id op, const mlir_value *x, unsigned axes,
         entry = mlir_scalar(e, OP_sub, NULL, t, (const char *const[]){entry, g.arg[1]});
         entry = mlir_scalar(e, OP_exp, NULL, t, &entry);
     }
-    entry = mlir_scalar(e, joining(op), NULL, t, (const char *const[]){g.arg[g.ins], entry});
+    entry = mlir_scalar(e, compiled_join(op), NULL, t, (const char *const[]){g.arg[g.ins], entry});
     mlir_generic_close(e, &g, &entry);
     return mlir_generic_result(&g, 0);
 }
@@ -116,7 +104,7 @@ static mlir_value divided(emitter *e, const mlir_site *s, const mlir_value *sum,
 static mlir_value of_number(emitter *e, const mlir_site *s) {
     dtype t = (dtype)s->in[0].type.dtype;
     const char *x[2] = {neutral(e, s->op, t), mlir_ssa(e, &s->in[0])};
-    const char *joined = mlir_scalar(e, joining(s->op), NULL, t, x);
+    const char *joined = mlir_scalar(e, compiled_join(s->op), NULL, t, x);
     return mlir_number_value(e, t, joined);
 }
 

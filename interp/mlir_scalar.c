@@ -242,10 +242,10 @@ FORMULA(cast) {
 
 /* ---- the table ---- */
 
-/* Of each op one of: an operation of its own, by the kind of element; a function of libm; a formula, of
- * floats, of integers and Bool. An op without any is refused by name. */
+/* Of each op one of: an operation of its own, by the kind of element; a formula, of floats, of
+ * integers and Bool. An op without any, which is no function of libm either, is refused by name. */
 static const struct scalar_row {
-    const char *of_float, *of_integer, *of_bool, *libm;
+    const char *of_float, *of_integer, *of_bool;
     formula *floating, *other;
 } rows[OP_COUNT] = {
     [OP_neg] = {.of_float = "arith.negf", .other = scalar_neg},
@@ -254,34 +254,12 @@ static const struct scalar_row {
     [OP_square] = {.floating = scalar_square, .other = scalar_square},
     [OP_sqrt] = {.of_float = "math.sqrt"},
     [OP_rsqrt] = {.floating = scalar_rsqrt},
-    [OP_cbrt] = {.libm = "cbrt"},
     [OP_reciprocal] = {.floating = scalar_reciprocal},
-    [OP_exp] = {.libm = "exp"},
-    [OP_exp2] = {.libm = "exp2"},
-    [OP_expm1] = {.libm = "expm1"},
-    [OP_log] = {.libm = "log"},
-    [OP_log2] = {.libm = "log2"},
-    [OP_log1p] = {.libm = "log1p"},
-    [OP_sin] = {.libm = "sin"},
-    [OP_cos] = {.libm = "cos"},
-    [OP_tan] = {.libm = "tan"},
-    [OP_asin] = {.libm = "asin"},
-    [OP_acos] = {.libm = "acos"},
-    [OP_atan] = {.libm = "atan"},
-    [OP_sinh] = {.libm = "sinh"},
-    [OP_cosh] = {.libm = "cosh"},
-    [OP_tanh] = {.libm = "tanh"},
-    [OP_asinh] = {.libm = "asinh"},
-    [OP_acosh] = {.libm = "acosh"},
-    [OP_atanh] = {.libm = "atanh"},
     [OP_sigmoid] = {.floating = scalar_sigmoid},
     [OP_softplus] = {.floating = scalar_softplus},
     [OP_relu] = {.floating = scalar_relu, .other = scalar_relu},
     [OP_gelu] = {.floating = scalar_gelu},
     [OP_silu] = {.floating = scalar_silu},
-    [OP_erf] = {.libm = "erf"},
-    [OP_erfc] = {.libm = "erfc"},
-    [OP_lgamma] = {.libm = "lgamma"},
     [OP_floor] = {.of_float = "math.floor"},
     [OP_ceil] = {.of_float = "math.ceil"},
     [OP_round] = {.of_float = "math.roundeven"},
@@ -297,8 +275,6 @@ static const struct scalar_row {
     [OP_div] = {.of_float = "arith.divf", .other = scalar_quotient},
     [OP_rem] = {.other = scalar_rem},
     [OP_mod] = {.floating = scalar_mod, .other = scalar_mod},
-    [OP_pow] = {.libm = "pow"},
-    [OP_atan2] = {.libm = "atan2"},
     [OP_maximum] = {.floating = scalar_maximum, .other = scalar_maximum},
     [OP_minimum] = {.floating = scalar_minimum, .other = scalar_minimum},
     [OP_lt] = {.of_float = "arith.cmpf olt,", .of_integer = "arith.cmpi slt,"},
@@ -320,13 +296,13 @@ const char *mlir_scalar_mnemonic(op_id op, dtype t) {
 
 bool mlir_scalar_lowered(op_id op) {
     const struct scalar_row *row = &rows[op];
-    return row->of_float != NULL || row->of_integer != NULL || row->of_bool != NULL || row->libm != NULL ||
+    return row->of_float != NULL || row->of_integer != NULL || row->of_bool != NULL || compiled_libm(op) != NULL ||
            row->floating != NULL || row->other != NULL;
 }
 
 bool mlir_scalar_is_libm(const char *name) {
     for (int op = 0; op < OP_COUNT; op++) {
-        const char *libm = rows[op].libm;
+        const char *libm = compiled_libm((op_id)op);
         size_t length = libm != NULL ? strlen(libm) : 0;
         if (libm == NULL || strncmp(name, libm, length) != 0) continue;
         if (name[length] == '\0' || strcmp(name + length, "f") == 0) return true;
@@ -341,7 +317,7 @@ const char *mlir_scalar(emitter *e, op_id op, const op_attrs *attrs, dtype t, co
     if (own != NULL && op_table[op].arity == 1)
         return mlir_let(e, "%s %s : %s", own, x[0], mlir_scalar_type(t));
     if (own != NULL) return mlir_let(e, "%s %s, %s : %s", own, x[0], x[1], mlir_scalar_type(t));
-    if (row->libm != NULL) return libm(e, row->libm, t, op_table[op].arity, x);
+    if (compiled_libm(op) != NULL) return libm(e, compiled_libm(op), t, op_table[op].arity, x);
     if (made != NULL) return made(e, attrs, t, x);
     mlir_refuse(e, "`%s` of %s cannot be lowered to MLIR", op_table[op].name, dtype_name(t));
     return "";

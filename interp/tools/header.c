@@ -5,14 +5,7 @@
  * returned. */
 #include "interp/tools/header.h"
 
-static const char *c_type(dtype t) {
-    static const char *const words[DTYPE_COUNT] = {[DT_F32] = "float",
-                                                   [DT_F64] = "double",
-                                                   [DT_I32] = "int32_t",
-                                                   [DT_I64] = "int64_t",
-                                                   [DT_Bool] = "bool"};
-    return words[t];
-}
+#include "interp/compiled.h"
 
 /* "kina_F32_2" */
 static void add_struct_name(text *out, const op_type *t) {
@@ -27,7 +20,7 @@ static void add_struct(text *out, const op_type *t) {
     text_add(out, " ");
     add_struct_name(out, t);
     text_format(out, "\ntypedef struct {\n    %s *allocated, *aligned;\n    int64_t offset;\n",
-                c_type((dtype)t->dtype));
+                compiled_c_type((dtype)t->dtype));
     if (t->rank > 0) text_format(out, "    int64_t sizes[%d], strides[%d];\n", t->rank, t->rank);
     text_add(out, "} ");
     add_struct_name(out, t);
@@ -70,7 +63,7 @@ static void add_port_structs(text *out, const mlir_port *ports, int count, seen 
 static void add_field(text *out, const mlir_port *p) {
     text_add(out, "    ");
     if (p->by_value)
-        text_add(out, c_type((dtype)p->type.dtype));
+        text_add(out, compiled_c_type((dtype)p->type.dtype));
     else
         add_struct_name(out, &p->type);
     text_format(out, " %s;\n", p->name);
@@ -84,7 +77,7 @@ static bool returns_number(const mlir_export *x) {
 
 static void add_parameter(text *out, const mlir_port *p) {
     if (p->by_value) {
-        text_add(out, c_type((dtype)p->type.dtype));
+        text_add(out, compiled_c_type((dtype)p->type.dtype));
     } else {
         add_struct_name(out, &p->type);
         text_add(out, " *");
@@ -103,7 +96,7 @@ static void add_function(text *out, const mlir_export *x) {
         text_add(out, "};\n");
     }
     text_format(out, "%s _mlir_ciface_%s(",
-                returns_number(x) ? c_type((dtype)x->results[0].type.dtype) : "void", x->name);
+                returns_number(x) ? compiled_c_type((dtype)x->results[0].type.dtype) : "void", x->name);
     if (x->result_count > 1) text_format(out, "struct kina_results_%s *", x->name);
     if (x->result_count == 1 && before) {
         add_struct_name(out, &x->results[0].type);
