@@ -171,6 +171,17 @@ static ending ending_of(certifying *y, bool ok) {
     return late ? LEFT : STOPPED;
 }
 
+/* The same for a program that was printed: its places mean nothing to who wrote the function. */
+static ending ending_of_printed(certifying *y, bool ok) {
+    ending end = ending_of(y, ok);
+    if (end == FAILED) {
+        y->c->err.where = (span){0, 0};
+        y->c->err.note_count = 0;
+        error_add_note(&y->c->err, (span){0, 0}, "in the program printed for `%s`", y->fn->known_as);
+    }
+    return end;
+}
+
 static ending run_engine(certifying *y, results *out) {
     int own = y->fn->count;
     const value *given = &y->args[own + y->captured.count];
@@ -187,7 +198,7 @@ static ending run_engine(certifying *y, results *out) {
 
 static ending run_printed(certifying *y, results *out) {
     set_limit(y);
-    return ending_of(y, engine_call(&y->printed, y->printed_fn, y->args, y->count, out));
+    return ending_of_printed(y, engine_call(&y->printed, y->printed_fn, y->args, y->count, out));
 }
 
 typedef struct schedule_choice {
@@ -220,7 +231,7 @@ static ending run_whole(certifying *y) {
     if (print_program(y, DERIVATIVE_NONE, &whole, &made)) {
         const fn_decl *fn = program_find(&whole.program, made.name);
         set_limit(y);
-        end = ending_of(y, engine_call(&whole, fn, y->args, y->fn->count + y->captured.count, &r));
+        end = ending_of_printed(y, engine_call(&whole, fn, y->args, y->fn->count + y->captured.count, &r));
         if (end == RAN) results_release(y->c, &r);
     }
     if (whole.c != NULL) engine_close(&whole);

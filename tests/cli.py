@@ -282,6 +282,10 @@ def test_certify(k):
     k.ends(3, "certify", source, "--fn", "count", says=["K0209"])
     k.ends(3, "certify", k.file("q.kina", "1 + 1\n"), says=["no function with a gradient"])
     k.ends(4, "certify", source, "--fn", "power", says=["K0703"])
+    # The place of an error in the printed program is none of the source's.
+    endless = k.file("q.kina", "fn f(x: F64) -> F64 { let y = while (true) [y = x] { y * 0.5 }; y }\n")
+    said = k.ends(1, "certify", endless, "--time-limit", "50ms", says=["K0510", "printed for `f`"]).err
+    need("-->" not in said, said)
 
 
 # ---- functions and arguments ----
