@@ -171,12 +171,16 @@ static bool judge(slope_line *l, const slope *s, gradcheck_row *row) {
         if (isfinite(found[i])) largest = fmax(largest, fabs(found[i]));
     }
     double unit = line_unit(l);
+    if (!isfinite(l->middle)) {
+        row->verdict = GRADCHECK_NOT_FINITE;
+        return true;
+    }
     row->uncertainty += 4 * s->uncertainty + relative_bound(unit) * largest + 16 * unit * l->size;
     for (int i = 0; i < 2; i++) {
         agrees = agrees && within(found[i], s->value, row->uncertainty);
         near = near && within(found[i], s->value, row->uncertainty + 2 * s->gap);
     }
-    row->verdict = agrees ? GRADCHECK_AGREES : GRADCHECK_DIFFERS;
+    row->verdict = agrees ? GRADCHECK_AGREES : isnan(s->value) ? GRADCHECK_NOT_FINITE : GRADCHECK_DIFFERS;
     if (agrees && !s->bends) return true;
     if (!kink_find(l, s->step, &row->kink)) return false;
     /* Beside a kink each value between the slopes to both sides is right; without finite values around, any. */
@@ -249,6 +253,7 @@ static bool check_rows(checking *k) {
         bool each = k->w->full && value_size(&k->args[row->parameter]) > 0;
         if (each ? !check_elements(k, i, row) : !check_line(k, i, k->direction[i], row)) return false;
         if (row->verdict == GRADCHECK_DIFFERS) g->passed = false;
+        if (row->verdict == GRADCHECK_NOT_FINITE) g->finite = false;
     }
     return true;
 }
@@ -302,7 +307,7 @@ static void close_checking(checking *k) {
 bool gradcheck_run(engine *e, const fn_decl *fn, const value *args, const gradcheck_wish *w, gradcheck *out) {
     checking k = {.e = e, .c = e->c, .fn = fn, .args = args, .count = fn->count, .w = w, .out = out,
                   .stream = {w->seed}};
-    *out = (gradcheck){.passed = true};
+    *out = (gradcheck){.finite = true, .passed = true};
     bool ok = open_rows(&k) && run_reverse(&k) && check_modes(&k) && check_rows(&k);
     close_checking(&k);
     return ok;

@@ -7,6 +7,7 @@
 typedef enum gradcheck_verdict {
     GRADCHECK_AGREES,
     GRADCHECK_KINK,             /* not smooth here, so that no derivative is the right one */
+    GRADCHECK_NOT_FINITE,       /* the value is not finite, or none beside it is: nothing to hold a derivative against */
     GRADCHECK_DIFFERS,
 } gradcheck_verdict;
 
@@ -26,7 +27,8 @@ typedef struct gradcheck {
     gradcheck_row *row;
     bool has_reverse, has_forward;  /* false: a rule of one's own is missing for that mode */
     double pushed, pulled;      /* <u, J v> by forward mode, <J' u, v> by reverse mode */
-    bool modes_agree;           /* true also where a mode is missing */
+    bool modes_agree;           /* true also where a mode is missing, or neither is finite */
+    bool finite;                /* no row is NOT_FINITE */
     bool passed;
 } gradcheck;
 

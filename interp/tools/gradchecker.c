@@ -17,6 +17,7 @@ static const inputs_range range = {.low = 0, .high = 2, .least_size = 3, .most_s
 static const char *const verdicts[] = {
     [GRADCHECK_AGREES] = "agrees",
     [GRADCHECK_KINK] = "kink",
+    [GRADCHECK_NOT_FINITE] = "not finite",
     [GRADCHECK_DIFFERS] = "DIFFERS",
 };
 
@@ -25,7 +26,7 @@ typedef struct checker {
     engine *e;
     context *c;
     text *t;
-    int checked, failed;
+    int checked, failed, open;  /* open: without a verdict, since something is not finite */
 } checker;
 
 /* ---- one function, as text ---- */
@@ -71,7 +72,8 @@ static void print_modes(checker *k, const gradcheck *g) {
     print_number(k->t, 0, true, g->pushed);
     text_add(k->t, ", <J' u, v> =");
     print_number(k->t, 0, true, g->pulled);
-    text_format(k->t, ": %s\n", verdicts[g->modes_agree ? GRADCHECK_AGREES : GRADCHECK_DIFFERS]);
+    bool open = g->modes_agree && !(isfinite(g->pushed) && isfinite(g->pulled));
+    text_format(k->t, ": %s\n", verdicts[open ? GRADCHECK_NOT_FINITE : g->modes_agree ? GRADCHECK_AGREES : GRADCHECK_DIFFERS]);
 }
 
 static void print_table(checker *k, const fn_decl *fn, const value *args, const gradcheck *g) {
@@ -132,7 +134,8 @@ static void json_function(checker *k, const fn_decl *fn, const gradcheck *g) {
     text_format(t, "],\"modes\":{\"checked\":%s", g->has_reverse && g->has_forward ? "true" : "false");
     json_number(t, "forward", g->pushed);
     json_number(t, "reverse", g->pulled);
-    text_format(t, ",\"agree\":%s},\"passed\":%s}", g->modes_agree ? "true" : "false", g->passed ? "true" : "false");
+    text_format(t, ",\"agree\":%s},\"finite\":%s,\"passed\":%s}", g->modes_agree ? "true" : "false",
+                g->finite ? "true" : "false", g->passed ? "true" : "false");
 }
 
 /* ---- which, and on what ---- */
@@ -146,6 +149,7 @@ static bool check_with(checker *k, const fn_decl *fn, const value *args) {
     if (ok) {
         k->checked++;
         k->failed += !g.passed;
+        k->open += g.passed && !g.finite;
     }
     gradcheck_close(k->c, &g);
     return ok;
@@ -202,7 +206,9 @@ bool gradchecker_check(engine *e, const gradchecker_wish *w, text *out, bool *di
     bool ok = w->name != NULL ? check_named(&k, w->name) : check_all(&k);
     if (ok && w->json) text_format(out, "],\"passed\":%s}\n", k.failed == 0 ? "true" : "false");
     if (ok && !w->json) {
-        text_format(out, "%d function%s checked, %d of them wrong\n", k.checked, k.checked == 1 ? "" : "s", k.failed);
+        text_format(out, "%d function%s checked, %d of them wrong", k.checked, k.checked == 1 ? "" : "s", k.failed);
+        if (k.open > 0) text_format(out, ", %d not finite at these arguments", k.open);
+        text_add_char(out, '\n');
     }
     *differs = k.failed > 0;
     return ok && !out->failed;
