@@ -39,7 +39,7 @@ bool explain_find(const char *word, error_code *out, error *e) {
     }
     error_set(e, ERROR_K0801, (span){0, 0}, "no error has the code %.40s%s%s%s", word, n.found != NULL ? ", did you mean " : "",
               n.found != NULL ? n.found : "", n.found != NULL ? "?" : "");
-    error_help(e, "kina-interp explain lists the codes");
+    error_help(e, "explain alone lists the codes");
     return false;
 }
 

@@ -448,7 +448,10 @@ void options_help(verb v, FILE *to) {
         fprintf(to, "  kina-interp %s%s[OPTION]... %s\n", verb_table[i].word, i == VERB_run ? "" : " ",
                 operands_of((verb)i));
     }
-    if (v != VERB_explain) fputs("A file is a path, or - for standard input; -e EXPR stands for a program.\n", to);
+    bool takes_eval = (option_table[OPTION_eval].verbs >> v & 1) != 0;
+    if (v != VERB_explain) {
+        fprintf(to, "A file is a path, or - for standard input%s.\n", takes_eval ? "; -e EXPR stands for a program" : "");
+    }
     fprintf(to, "\nOptions (--option VALUE or --option=VALUE):\n");
     for (int i = 0; i < OPTION_COUNT; i++) {
         if ((option_table[i].verbs >> v & 1) != 0) manual_print_option(&manual_options[i], 30, to);
