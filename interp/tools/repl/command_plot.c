@@ -60,6 +60,18 @@ static bool find_function(repl *r, engine *e, plotting *p) {
 
 /* ---- the points ---- */
 
+static double rounded(dtype t, double x) { return t == DT_F32 ? (double)(float)x : x; }
+
+/* As the function's type has its ends, the interval may be a point, or beyond what there is. */
+static bool has_width(repl *r, const plotting *p) {
+    dtype t = (dtype)p->fn->type->items[0]->tensor.dtype;
+    double a = rounded(t, p->a), b = rounded(t, p->b);
+    bool finite = isfinite(a) && isfinite(b);
+    if (finite && a < b) return true;
+    return error_set(&r->c->err, ERROR_K0801, nowhere, "in %s, which `%s` takes, [%.9g, %.9g] is %s", dtype_name(t), p->name, p->a,
+                     p->b, finite ? "a single point" : "beyond the finite numbers");
+}
+
 static bool sample(engine *e, plotting *p) {
     dtype t = (dtype)p->fn->type->items[0]->tensor.dtype;
     for (int i = 0; i < POINTS; i++) {
@@ -112,7 +124,7 @@ static bool answer_plot(repl *r, engine *e, const char *rest, text *t) {
     char slope[COMMAND_WORD + 1];
     plotting *p = ARENA_NEW(&e->a, plotting);
     e->options.repeated = true;
-    if (p == NULL || !read_wish(r, rest, p) || !find_function(r, e, p) || !sample(e, p)) return false;
+    if (p == NULL || !read_wish(r, rest, p) || !find_function(r, e, p) || !has_width(r, p) || !sample(e, p)) return false;
     snprintf(slope, sizeof slope, "%s'", p->name);
     const plot picture = {.points = POINTS, .x = p->x, .count = 2, .curve = {{p->name, p->y}, {slope, p->slope}}};
     if (p->file != NULL) return draw_file(p->file, &picture, t, &r->c->err);
