@@ -33,6 +33,9 @@ bool command_files_allowed(repl *r, command_id id) MUST_CHECK;
 enum { COMMAND_WORD = 256 };
 bool command_word(const char **rest, char word[COMMAND_WORD]) MUST_CHECK;
 
+/* Appends the path that the words are, perhaps in quotes, with the home folder for a leading "~/". False without memory. */
+bool command_path(const char *rest, text *path) MUST_CHECK;
+
 /* The i-th option that :set changes, and its values, such as "on|off"; false past the last. */
 bool command_setting(size_t i, const char **name, const char **values);
 

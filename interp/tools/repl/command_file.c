@@ -60,10 +60,25 @@ static bool read_variable(repl *r, const char *rest, text *t) {
     return workspace_bind(&r->w, name, v, "<repl>", r->line);
 }
 
+/* With the path as the file system has it. */
+static void say_with_path(repl *r, const char *rest, command_words words) {
+    char name[COMMAND_WORD];
+    text t;
+    text_init(&t, r->c);
+    const char *path = rest;
+    if (command_word(&path, name)) text_add_bytes(&t, rest, (size_t)(path - rest));
+    if (command_path(path, &t)) {
+        command_say(r, text_data(&t), words);
+    } else {
+        repl_report(r, NULL);
+    }
+    text_close(&t);
+}
+
 void command_save(repl *r, const char *rest) {
-    if (command_files_allowed(r, COMMAND_save)) command_say(r, rest, save);
+    if (command_files_allowed(r, COMMAND_save)) say_with_path(r, rest, save);
 }
 
 void command_read(repl *r, const char *rest) {
-    if (command_files_allowed(r, COMMAND_read)) command_say(r, rest, read_variable);
+    if (command_files_allowed(r, COMMAND_read)) say_with_path(r, rest, read_variable);
 }

@@ -73,7 +73,14 @@ void command_load(repl *r, const char *rest) {
     if (rest[0] == '\0') {
         command_misused(r, COMMAND_load);
     } else if (command_files_allowed(r, COMMAND_load)) {
-        enter_file(r, rest);
+        text path;
+        text_init(&path, r->c);
+        if (command_path(rest, &path)) {
+            enter_file(r, text_data(&path));
+        } else {
+            repl_report(r, NULL);
+        }
+        text_close(&path);
     }
 }
 

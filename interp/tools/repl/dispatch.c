@@ -1,4 +1,5 @@
 /* From a line that begins with `:` to the command it names, and what commands share. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "interp/tools/repl/command.h"
@@ -46,6 +47,23 @@ bool command_word(const char **rest, char word[COMMAND_WORD]) {
     *rest += length;
     *rest += strspn(*rest, " \t\n");
     return true;
+}
+
+bool command_path(const char *rest, text *path) {
+    size_t length = strlen(rest);
+    const char *home = getenv("HOME");
+    bool quoted = length >= 2 && rest[0] == '"' && rest[length - 1] == '"';
+    if (quoted) {
+        rest++;
+        length -= 2;
+    }
+    if (length >= 2 && rest[0] == '~' && rest[1] == '/' && home != NULL) {
+        text_add(path, home);
+        rest++;
+        length--;
+    }
+    text_add_bytes(path, rest, length);
+    return !path->failed;
 }
 
 void command_say(repl *r, const char *rest, command_words words) {
