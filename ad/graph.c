@@ -142,7 +142,7 @@ void graph_note_dims(graph *g, var v) {
 
 uint8_t graph_ones(const op_type *type) {
     unsigned ones = 0;
-    for (int i = 0; i < type->rank; i++) ones |= (unsigned)(type->dims[i] == 1) << i;
+    for (int i = 0; i < type->rank && i < MAX_RANK; i++) ones |= (unsigned)(type->dims[i] == 1) << i;
     return (uint8_t)ones;
 }
 

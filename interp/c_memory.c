@@ -18,11 +18,12 @@ static const memory_helper memory_helpers[] = {
     {"allocate",
      "/* Room for the entries of a tensor; NULL after a failure. */\n"
      "static void *#allocate(kina_memory *kina, int rank, const int64_t *dims, size_t size) {\n"
-     "    int64_t count = 1;\n"
+     "    int64_t count = 1, most = 1; /* most: an axis of size 0 left out */\n"
      "    for (int i = 0; i < rank; i++) {\n"
-     "        bool fits = dims[i] >= 0 && (dims[i] == 0 || count <= INT64_MAX / dims[i]);\n"
+     "        bool fits = dims[i] >= 0 && (dims[i] == 0 || most <= INT64_MAX / dims[i]);\n"
      "        if (!fits) return #fail(kina, 2, \"a size is negative or too large\"), NULL;\n"
      "        count *= dims[i];\n"
+     "        if (dims[i] > 0) most *= dims[i];\n"
      "    }\n"
      "    kina_block *b = NULL;\n"
      "    if ((uint64_t)count <= (SIZE_MAX / 2 - sizeof *b) / size) b = malloc(sizeof *b + (size_t)count * size);\n"
@@ -128,7 +129,7 @@ static const char *copy_helper(c_writer *w, const op_type *t) {
                 "    *t = x;\n"
                 "    t->data = kina_allocate(kina, %d, x.dims, sizeof *x.data);\n"
                 "    if (t->data == NULL) return false;\n"
-                "    memcpy(t->data, x.data, (size_t)(%s) * sizeof *x.data);\n"
+                "    if (x.data != NULL) memcpy(t->data, x.data, (size_t)(%s) * sizeof *x.data);\n"
                 "    return true;\n}\n\n",
                 name, kind, kind, t->rank, c_count(w, &x));
     return name;

@@ -102,17 +102,19 @@ void c_set_put(c_writer *w, c_set *s, const char *key) {
 /* Words that mean something else where a function of the file stands. */
 static bool is_reserved(const char *name) {
     static const char *const words[] = {
-        "alignas",  "alignof",  "asm",     "auto",     "bool",     "break",     "case",          "char",
-        "const",    "continue", "default", "do",       "double",   "else",      "enum",          "extern",
-        "false",    "float",    "for",     "fortran",  "goto",     "if",        "inline",        "int",
-        "linux",    "long",     "nullptr", "register", "restrict", "return",    "short",         "signed",
-        "sizeof",   "static",   "struct",  "switch",   "true",     "typedef",   "typeof",        "union",
-        "unix",     "unsigned", "void",    "volatile", "while",    "constexpr", "static_assert", "thread_local",
-        "out",      "NULL",     "NAN",     "INFINITY", "TRY",      "CHECK",     "RAND_MAX",      "size_t",
-        "memcpy",   "memset",   "fabs",    "fabsf",    "sqrt",     "sqrtf",     "floor",         "floorf",
-        "ceil",     "ceilf",    "rint",    "rintf",    "SIZE_MAX", "INT32_MIN", "INT32_MAX",     "INT64_MIN",
-        "INT64_MAX"};
-    static const char *const beginnings[] = {"kina",     "_",    "EXIT_", "FP_",    "HUGE_", "INT", "MATH_", "MB_",
+        "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "const", "continue", "default",
+        "do", "double", "else", "enum", "extern", "false", "float", "for", "fortran", "goto", "if", "inline",
+        "int", "linux", "long", "nullptr", "register", "restrict", "return", "short", "signed", "sizeof",
+        "static", "struct", "switch", "true", "typedef", "typeof", "union", "unix", "unsigned", "void",
+        "volatile", "while", "constexpr", "static_assert", "thread_local", "and", "and_eq", "bitand", "bitor",
+        "catch", "char8_t", "char16_t", "char32_t", "class", "compl", "concept", "const_cast", "consteval",
+        "constinit", "decltype", "delete", "dynamic_cast", "explicit", "export", "friend", "mutable",
+        "namespace", "new", "noexcept", "not", "not_eq", "operator", "or", "or_eq", "private", "protected",
+        "public", "reinterpret_cast", "requires", "static_cast", "template", "this", "throw", "try", "typeid",
+        "typename", "using", "virtual", "wchar_t", "xor", "xor_eq", "out", "NULL", "NAN", "INFINITY", "TRY",
+        "CHECK", "RAND_MAX", "size_t", "memcpy", "memset", "fabs", "fabsf", "sqrt", "sqrtf", "floor", "floorf",
+        "ceil", "ceilf", "rint", "rintf", "SIZE_MAX", "INT32_MIN", "INT32_MAX", "INT64_MIN", "INT64_MAX"};
+    static const char *const beginnings[] = {"kina",     "_",    "EXIT_", "FP_",    "HUGE_", "INT", "MATH_", "MB_", "M_",
                                              "PTRDIFF_", "SIG_", "UINT",  "WCHAR_", "WINT_", "int", "uint",  "math_"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(name, words[i]) == 0) return true;

@@ -14,14 +14,16 @@ void *write_take(writing *w, size_t bytes) {
 }
 
 const char *write_word(writing *w, const char *format, ...) {
-    char word[256];
-    va_list rest;
+    va_list rest, again;
     va_start(rest, format);
-    int length = vsnprintf(word, sizeof word, format, rest);
+    va_copy(again, rest);
+    size_t length = (size_t)vsnprintf(NULL, 0, format, rest);
+    char *word = write_take(w, length + 1);
+    if (word != NULL) vsnprintf(word, length + 1, format, again);
+    va_end(again);
     va_end(rest);
-    if (w->failed) return "";
-    size_t room = (size_t)length < sizeof word ? (size_t)length : sizeof word - 1;
-    const char *made = names_intern(w->names, word, room);
+    if (word == NULL) return "";
+    const char *made = names_intern(w->names, word, length);
     if (made == NULL) w->failed = true;
     return made != NULL ? made : "";
 }

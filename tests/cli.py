@@ -274,6 +274,16 @@ def test_grad_errors(k):
         k.ends(3, "grad", program, "--fn", "f", says=[word])
 
 
+def test_grad_names(k):
+    """Names of any length, and those that mean something in C++ or in the C library's headers."""
+    name = "v" + "e" * 400
+    long = k.file("long.kina", f"fn f({name}: tensor<F32, [N]>) -> F32 {{ let {name}2 = {name} * {name}; sum({name}2) }}\n")
+    need(f"d_{name}" in k.ends(0, "grad", long, "--fn", "f").out, "a long name")
+    words = k.file("words.kina", "fn f(class: F32, new: F32, M_PI: F32) -> F32 { class * new * M_PI }\n")
+    said = k.ends(0, "grad", words, "--fn", "f", "--emit", "c").out
+    need(all(f"float v_{word}" in said and f"float {word}" not in said for word in ("class", "new", "M_PI")), said)
+
+
 def test_certify(k):
     source = k.file("p.kina", ROOT)
     said = k.ends(0, "certify", source, "--fn", "root", "--random", "6").out

@@ -259,7 +259,7 @@ def around(text, match):
 # Of emit_c.kina, which derivatives are written.
 OWN = [("calls_itself", "value_and_grad"), ("calls_itself", "jvp"), ("by_rules", "value_and_grad"), ("by_rules", "jvp"),
        ("wide", "vjp"), ("wide", "jvp"), ("cells", "value_and_grad"), ("cells", "jvp"), ("swapped", "grad"),
-       ("swapped", "jvp"), ("in_parts", "value_and_grad"),
+       ("swapped", "jvp"), ("in_parts", "value_and_grad"), ("empty_between", "grad"),
        ("held", "vjp"), ("moved", "vjp"), ("while_", "value_and_grad"), ("drawn", "vjp"), ("divided", "grad"),
        ("indexed", "value_and_grad"), ("taken", "vjp"), ("stretched", "vjp"), ("carried", "value_and_grad"),
        ("asserted", "jvp")]
