@@ -6,6 +6,7 @@
 #include "interp/tools/explain.h"
 #include "interp/tools/nearest.h"
 #include "interp/tools/repl/command.h"
+#include "interp/tools/repl/keyword.h"
 #include "runtime/context.h"
 
 enum { BUILTINS = (int)OP_COUNT + (int)BUILTIN_COUNT };
@@ -56,6 +57,7 @@ static void add_entry(text *t, const engine *e, const workspace_entry *d) {
 static bool is_unknown(repl *r, const char *name) {
     nearest n = nearest_to(name);
     for (int i = 0; i < BUILTINS; i++) nearest_try(&n, builtin_name(i));
+    for (int i = 0; keyword_at(i) != NULL; i++) nearest_try(&n, keyword_at(i));
     for (int i = 0; i < workspace_count(&r->w); i++) nearest_try(&n, workspace_at(&r->w, i)->name);
     error_set(&r->c->err, ERROR_K0801, (span){0, 0}, "nothing is called '%.40s'%s%s%s", name,
               n.found != NULL ? ", did you mean '" : "", n.found != NULL ? n.found : "", n.found != NULL ? "'?" : "");
@@ -69,7 +71,7 @@ static bool answer_doc(repl *r, engine *e, const char *rest, text *t) {
         add_entry(t, e, own);
     } else if (builtin >= 0) {
         add_builtin(t, builtin);
-    } else {
+    } else if (!keyword_print(rest, t)) {
         return is_unknown(r, rest);
     }
     return true;
@@ -107,15 +109,23 @@ static bool answer_help(repl *r, const char *rest, text *t) {
         commands_list(t);
         return true;
     }
+    if (strpbrk(rest, " \t") != NULL) return commands_misused(COMMAND_help, &r->c->err);
     if (!commands_find(rest, strlen(rest), &id, &r->c->err)) return false;
     commands_help(t, id);
     return true;
 }
 
+static bool is_keyword(const char *word) {
+    int i = 0;
+    while (keyword_at(i) != NULL && strcmp(keyword_at(i), word) != 0) i++;
+    return keyword_at(i) != NULL;
+}
+
 void command_help(repl *r, const char *rest) {
     command_id id;
     error unknown = {.code = ERROR_NONE};
-    bool builtin = rest[0] != '\0' && builtin_named(rest) >= 0 && !commands_find(rest, strlen(rest), &id, &unknown);
+    bool known = rest[0] != '\0' && (builtin_named(rest) >= 0 || is_keyword(rest));
+    bool builtin = known && !commands_find(rest, strlen(rest), &id, &unknown);
     if (builtin) {
         command_doc(r, rest);
     } else {

@@ -103,7 +103,7 @@ static bool answer_set(repl *r, const char *rest, text *t) {
 void command_set(repl *r, const char *rest) { command_say(r, rest, answer_set); }
 
 static bool answer_nanbreak(repl *r, const char *rest, text *t) {
-    if (rest[0] == '\0') return commands_misused(COMMAND_nanbreak, &r->c->err);
+    if (strcmp(rest, "on") != 0 && strcmp(rest, "off") != 0) return commands_misused(COMMAND_nanbreak, &r->c->err);
     if (!change(r, OPTION_nan_check, rest)) return false;
     add_setting(r, OPTION_nan_check, t);
     return true;
