@@ -136,6 +136,11 @@ void source_position(const source *s, uint32_t offset, uint32_t *line, uint32_t 
     }
 }
 
+const char *source_elsewhere(const source *s, uint32_t offset) {
+    const char *path = source_piece_at(s, offset)->path;
+    return strcmp(path, s->pieces[s->piece_count - 1].path) != 0 ? path : NULL;
+}
+
 /* ---- names ---- */
 
 void names_init(names *n, arena *a) {

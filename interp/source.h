@@ -50,6 +50,10 @@ uint32_t source_line_number(const source *s, uint32_t line);
  * characters, not bytes. */
 void source_position(const source *s, uint32_t offset, uint32_t *line, uint32_t *column);
 
+/* The path of an offset's piece, where a line alone would be misread: it is not that of the last piece, which is what
+ * is being run. Else NULL. */
+const char *source_elsewhere(const source *s, uint32_t offset);
+
 /* Interned names: equal spelling, equal pointer. */
 typedef struct names {
     arena *a;

@@ -197,5 +197,8 @@ void vanish_print(text *t, const source *src, const vanish *v) {
         text_add(t, "` on");
         break;
     }
-    if (line > 0) text_format(t, ", at line %u", line);
+    if (line == 0) return;
+    text_format(t, ", at line %u", line);
+    const char *file = source_elsewhere(src, v->where.begin);
+    if (file != NULL) text_format(t, " of %s", file);
 }

@@ -91,7 +91,10 @@ static void add_runs(text *t, const loop_report *r) {
 static void add_loops_table(text *t, const run_counts *n) {
     for (int i = 0; i < n->ops.loop_count; i++) {
         const loop_report *r = &n->ops.loops[i];
-        text_format(t, "loop at line %u, ", line_of(n, r));
+        text_format(t, "loop at line %u", line_of(n, r));
+        const char *file = source_elsewhere(n->source, r->where.begin);
+        if (file != NULL) text_format(t, " of %s", file);
+        text_add(t, ", ");
         policy_print(t, (policy_kind)r->policy, r->amount);
         if (r->runs > 0) add_runs(t, r);
         if (r->kept_whole > 0) {

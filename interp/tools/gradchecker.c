@@ -56,10 +56,13 @@ static void print_kink(checker *k, const kink *at) {
     uint32_t line, column;
     source_position(&k->e->src, at->where.begin, &line, &column);
     if (at->op != NULL) {
-        text_format(k->t, "    not smooth here: `%s` at line %u, column %u\n", at->op, line, column);
+        text_format(k->t, "    not smooth here: `%s` at line %u, column %u", at->op, line, column);
     } else {
-        text_format(k->t, "    not smooth here: the run goes another way at line %u, column %u\n", line, column);
+        text_format(k->t, "    not smooth here: the run goes another way at line %u, column %u", line, column);
     }
+    const char *file = source_elsewhere(&k->e->src, at->where.begin);
+    if (file != NULL) text_format(k->t, " of %s", file);
+    text_add_char(k->t, '\n');
 }
 
 static void print_modes(checker *k, const gradcheck *g) {

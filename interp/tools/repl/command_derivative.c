@@ -53,7 +53,10 @@ static bool note_special(engine *e, const char *name, text *t) {
     if (!ok) {
         uint32_t line, column;
         source_position(&e->src, c->err.where.begin, &line, &column);
-        text_format(t, ":\n    %s\n    at line %u, column %u\n", c->err.message, line, column);
+        text_format(t, ":\n    %s\n    at line %u, column %u", c->err.message, line, column);
+        const char *file = source_elsewhere(&e->src, c->err.where.begin);
+        if (file != NULL) text_format(t, " of %s", file);
+        text_add_char(t, '\n');
         for (unsigned i = 0; i < c->err.note_count && i < ERROR_NOTES; i++) text_format(t, "    %s\n", c->err.note[i].text);
         error_clear(&c->err);
     } else {
