@@ -30,6 +30,7 @@ static void add_function(c_writer *w, const char *name, text *out) {
     const region *top = w->g->top;
     const char *prototype = prototype_of(w, name);
     text_format(&w->prototypes, "%s;\n", prototype);
+    if (w->failed) return;
     c_check(w, "kina->depth < 10000", "`%s` calls itself too often", name + strlen("kina_fn_"));
     c_line(w, "kina->depth++;");
     c_body(w);

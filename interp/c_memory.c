@@ -98,9 +98,14 @@ const char *c_memory_form(const char *name) {
 
 /* ---- by element type and rank ---- */
 
+/* "kina_new_f32_2" for the struct kina_f32_2; "" after a failure. */
+static const char *for_kind(c_writer *w, const char *what, const char *kind) {
+    return w->failed ? "" : c_string(w, "%s%s", what, kind + strlen("kina"));
+}
+
 /* "kina_new_f32_2", which comes into the file. */
 static const char *new_helper(c_writer *w, const op_type *t) {
-    const char *kind = c_struct(w, t), *name = c_string(w, "kina_new%s", kind + strlen("kina"));
+    const char *kind = c_struct(w, t), *name = for_kind(w, "kina_new", kind);
     if (w->failed || c_set_has(&w->called, name)) return name;
     c_set_put(w, &w->called, name);
     c_helper(w, "allocate", DT_I64, false);
@@ -118,7 +123,7 @@ static const char *new_helper(c_writer *w, const op_type *t) {
 
 /* "kina_copy_f32_2" */
 static const char *copy_helper(c_writer *w, const op_type *t) {
-    const char *kind = c_struct(w, t), *name = c_string(w, "kina_copy%s", kind + strlen("kina"));
+    const char *kind = c_struct(w, t), *name = for_kind(w, "kina_copy", kind);
     if (w->failed || c_set_has(&w->called, name)) return name;
     c_set_put(w, &w->called, name);
     c_value x = {"x", *t};
