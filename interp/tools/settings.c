@@ -14,16 +14,21 @@ static int processors(void) {
 
 void settings_apply(const options *o, context *c) {
     const option_value *given = o->value;
-    c->mem.limit = (size_t)given[OPTION_max_memory].number;
     c->numerics = options_numerics(o, NUMERICS_FAST);
     c->threads = options_given(o, OPTION_threads) ? (int)given[OPTION_threads].number : processors();
 }
 
 void settings_start(const options *o, context *c) {
-    c->deadline = 0;
+    settings_rest(c);
+    c->mem.limit = (size_t)o->value[OPTION_max_memory].number;
     if (!options_given(o, OPTION_time_limit)) return;
     int64_t now = monotonic_nanoseconds(), limit = o->value[OPTION_time_limit].number;
     c->deadline = limit > INT64_MAX - now ? INT64_MAX : now + limit;
+}
+
+void settings_rest(context *c) {
+    c->deadline = 0;
+    c->mem.limit = 0;
 }
 
 bool settings_engine(const options *o, context *c, engine_options *with) {

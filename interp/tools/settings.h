@@ -5,10 +5,12 @@
 #include "interp/engine.h"
 #include "interp/tools/options.h"
 
-/* Numerics, threads and memory of c. */
+/* Numerics and threads of c. */
 void settings_apply(const options *o, context *c);
-/* The time limit begins to count. */
+/* An evaluation begins: the time limit counts from now, and the memory limit holds. */
 void settings_start(const options *o, context *c);
+/* It is over: what goes on until the next one has no limits. */
+void settings_rest(context *c);
 /* Checkpoints, files and long tensors. False with c's error set (K0801) where --checkpoint has no policy. */
 bool settings_engine(const options *o, context *c, engine_options *with) MUST_CHECK;
 

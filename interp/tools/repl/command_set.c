@@ -70,14 +70,24 @@ static bool give_value(repl *r, option_id id, const char *word) {
     return kept != NULL && options_set(&r->set, id, kept, &r->c->err);
 }
 
+/* Below this much above what is in use no input could be evaluated, not even one that drops something. */
+enum { LEAST_ROOM = 512 << 10 };
+
+static bool leaves_room(const repl *r) {
+    size_t limit = (size_t)r->o->value[OPTION_max_memory].number, live = r->c->mem.live;
+    if (!options_given(r->o, OPTION_max_memory) || limit >= live + LEAST_ROOM) return true;
+    error_set(&r->c->err, ERROR_K0801, nowhere, "a limit of %s leaves no room: %zu KiB are in use",
+              r->o->value[OPTION_max_memory].text, (live >> 10) + 1);
+    error_help(&r->c->err, "%zuMiB leaves some", ((live + LEAST_ROOM) >> 20) + 1);
+    return false;
+}
+
 /* All or nothing. */
 static bool change(repl *r, option_id id, const char *word) {
     const option_value before = r->set.value[id];
     bool ok = is_flag(id) ? switch_flag(r, id, word) : give_value(r, id, word);
-    if (ok && !settings_engine(r->o, r->c, &r->w.with)) {
-        r->set.value[id] = before;
-        ok = false;
-    }
+    ok = ok && (id != OPTION_max_memory || leaves_room(r)) && settings_engine(r->o, r->c, &r->w.with);
+    if (!ok) r->set.value[id] = before;
     settings_apply(r->o, r->c);
     r->out->full = options_given(r->o, OPTION_full);
     r->style = report_style(r->o);

@@ -64,6 +64,17 @@ static bool taken(volatile sig_atomic_t *flag) {
     return true;
 }
 
+/* Waits for bytes, and lets in a signal that came while they did: a terminal drops what was typed before a Ctrl-C, so
+ * they are behind it. False with errno set. */
+static bool wait_for_bytes(const keys *k, const sigset_t *before, const sigset_t *own) {
+    struct pollfd terminal = {.fd = k->file, .events = POLLIN};
+    if (ppoll(&terminal, 1, NULL, before) <= 0) return false;
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+    pthread_sigmask(SIG_BLOCK, own, NULL);
+    errno = EINTR;
+    return process_interrupted == 0;
+}
+
 /* KEYS_CHARACTER: there are bytes now. */
 static keys_event fill(keys *k) {
     sigset_t own, before;
@@ -82,8 +93,7 @@ static keys_event fill(keys *k) {
         } else if (taken(&resized)) {
             event = KEYS_RESIZED;
         } else {
-            struct pollfd terminal = {.fd = k->file, .events = POLLIN};
-            if (ppoll(&terminal, 1, NULL, &before) > 0) n = read(k->file, k->bytes + k->end, sizeof k->bytes - k->end);
+            if (wait_for_bytes(k, &before, &own)) n = read(k->file, k->bytes + k->end, sizeof k->bytes - k->end);
             if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) event = KEYS_END;
         }
     } while (event == KEYS_CHARACTER && n < 0);

@@ -97,6 +97,7 @@ void repl_answer(repl *r) {
         typed.first_line = r->line + 1 - (uint32_t)in->lines;
         (void)repl_enter(r, &typed);
     }
+    settings_rest(r->c);
 }
 
 /* Reads lines until the input is whole. */
@@ -134,6 +135,8 @@ static exit_code run_loop(repl *r) {
             continue;
         }
         if (found != READER_LINE) break;
+        /* What was pressed while the line was read was for the line. */
+        if (r->in->terminal) forget_interrupt(r);
         if (c->err.code == ERROR_NONE) {
             repl_answer(r);
         } else {
@@ -163,6 +166,7 @@ exit_code repl_run(const options *o, context *c, output *out, engine_options wit
     text_init(&r.counts, c);
     text_init(&r.loaded, c);
     workspace_init(&r.w, c, with);
+    settings_rest(c);
     exit_code code = EXIT_DONE;
     input_init(&r.typed, c);
     r.scope = (complete_scope){&r.w, &r.typed};
@@ -173,6 +177,7 @@ exit_code repl_run(const options *o, context *c, output *out, engine_options wit
     } else {
         if (r.in->terminal && !options_given(o, OPTION_no_rc)) rc_enter(&r);
         if (p != NULL) (void)repl_enter(&r, p);
+        settings_rest(c);
         forget_interrupt(&r);
         code = run_loop(&r);
         r.in->close(r.in);
