@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "runtime/context.h"
 
@@ -100,15 +101,28 @@ void diag_add_note(diagnostics *d, diag *e, span at, const char *format, ...) {
     va_end(arguments);
 }
 
+/* A recursion comes by the same place again and again. */
+static bool said_before(const error *e, unsigned at) {
+    const error_note *n = &e->note[at];
+    for (unsigned i = 0; i < at; i++) {
+        const error_note *other = &e->note[i];
+        bool same = other->where.begin == n->where.begin && other->where.end == n->where.end;
+        if (same && strcmp(other->text, n->text) == 0) return true;
+    }
+    return false;
+}
+
 void diag_from_error(diagnostics *d, const error *e) {
     if (e->code == ERROR_NONE) return;
     diag *out = diag_error(d, e->code, e->where, "%s", e->message);
     if (e->help[0] != '\0') diag_add_help(d, out, "%s", e->help);
+    unsigned shown = 0;
     for (unsigned i = 0; i < e->note_count && i < ERROR_NOTES; i++) {
+        if (said_before(e, i)) continue;
         diag_add_note(d, out, e->note[i].where, "%s", e->note[i].text);
+        shown++;
     }
-    if (e->note_count > ERROR_NOTES) {
-        unsigned more = e->note_count - ERROR_NOTES;
-        diag_add_note(d, out, (span){0, 0}, "and %u more like these", more);
+    if (e->note_count > shown) {
+        diag_add_note(d, out, (span){0, 0}, "and %u more like %s", e->note_count - shown, shown == 1 ? "this" : "these");
     }
 }

@@ -1,6 +1,8 @@
 /* When an input is whole: by its brackets, then by what the parser says of its end. */
 #include "interp/input.h"
 
+#include <string.h>
+
 #include "interp/engine.h"
 #include "interp/lexer.h"
 #include "runtime/context.h"
@@ -48,15 +50,22 @@ static bool count_brackets(input *in, const char *line, size_t length, bool *bla
     return ok;
 }
 
+/* Where the last token ends: behind it are only space and comments. */
+static uint32_t end_of_words(const source *src) {
+    lexer l;
+    uint32_t end = 0;
+    lexer_init(&l, src);
+    for (token t = lexer_next(&l); t.kind != TOKEN_END; t = lexer_next(&l)) end = t.at.end;
+    return end;
+}
+
 /* The first mistake is that the text ends. */
 static bool asks_for_more(const engine *e) {
     const diag *first = e->diags.first;
     for (const diag *d = first; d != NULL; d = d->next) {
         if (d->at.begin < first->at.begin) first = d;
     }
-    uint32_t end = e->src.length;
-    while (end > 0 && (unsigned char)e->src.text[end - 1] <= ' ') end--;
-    return first != NULL && first->at.begin >= end;
+    return first != NULL && first->at.begin >= end_of_words(&e->src);
 }
 
 static bool is_whole(input *in) {
@@ -76,5 +85,8 @@ bool input_add(input *in, const char *line, size_t length) {
     in->lines++;
     if (in->text.failed || !count_brackets(in, line, length, &blank)) return true;
     if (in->open > 0) return false;
-    return blank || is_whole(in);
+    if (!blank) return is_whole(in);
+    /* A comment leaves what is to be continued as it is. */
+    bool comment = strspn(line, " \t\r") < length;
+    return in->lines == 1 || !comment;
 }

@@ -114,15 +114,6 @@ static const char *taker_name(own *o, const expr *callee) {
     return name;
 }
 
-/* A function has a share of its own of a global that it names; the program itself has none. */
-static void note_dropped_global(own *o, const expr *dropped) {
-    if (dropped->kind != EXPR_NAME || o->function != &o->program->main) return;
-    for (int i = 0; i < o->program->global_count; i++) {
-        symbol *s = o->program->global_symbols[i];
-        if (s == dropped->u.name.symbol) s->dropped = true;
-    }
-}
-
 /* A call's result is fresh: the callee gives a share away. */
 static void walk_call(own *o, const expr *e) {
     const builtin_use *b = e->u.call.builtin;
@@ -133,7 +124,6 @@ static void walk_call(own *o, const expr *e) {
         const expr *arg = e->u.call.args[i].value;
         held v = walk(o, arg);
         if (b != NULL && !b->is_op && b->builtin == BUILTIN_drop) {
-            note_dropped_global(o, arg);
             own_end(o, v, END_DROP, NULL);
         } else if (only_looks(b)) {
             if (v.of == NULL) own_unused(o, arg->type, v, arg->at);
@@ -491,8 +481,10 @@ bool own_program(program *p, diagnostics *d) {
     o.last = &o.start;
     o.reader = &o.program_use;
     o.function = &p->main;
+    own_bind_session(&o);
     if (p->main.body != NULL) own_take(&o, walk(&o, p->main.body), "the result");
     own_check_left(&o, NULL);
+    own_note_dropped(&o);
     give_back(c, o.table, o.table_size * sizeof *o.table);
     arena_close(&o.a);
     return !o.failed && d->errors == errors && c->err.code == ERROR_NONE;

@@ -132,7 +132,7 @@ static void end_tensor(own *o, owned *t, ending like) {
     if (!append_new(o, like, t)) return;
     for (ending *e = mark->next; e != NULL; e = e->next) {
         for (owned_link *m = e->tensor->members; m != NULL; m = m->next) {
-            if (m->tensor->end != NULL) continue;
+            if (m->tensor->end != NULL || own_session_moved(m->tensor, like.kind)) continue;
             like.at = member_at(e->tensor, m, e->at);
             like.cause = m->tensor;
             if (is_outer(o, m->tensor)) {
@@ -160,6 +160,8 @@ void own_end(own *o, held v, end_kind kind, const char *taker) {
     owned *t = v.of->u.tensor;
     if (t->end != NULL) {
         own_report_used(o, t, v.at);
+    } else if (own_session_moved(t, kind)) {
+        return;
     } else if (is_outer(o, t)) {
         own_report_outer_end(o, t, kind, v.at);
     } else {
@@ -203,6 +205,7 @@ void own_check_alive(own *o, held v) {
 /* The search for what place number `place` yields has come to t. True when t is new and harmless,
  * so that the search goes on to its members. */
 static bool arrive(own *o, const loop_body *loop, owned *t, span at, int place) {
+    if (t->session) return false;
     if (t->stamp == o->stamp) {
         if (t->place != place) own_report_twice(o, t, t->place_at, at);
         return false;

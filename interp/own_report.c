@@ -32,7 +32,7 @@ static const char *end_word(end_kind kind) {
 
 /* Says which tensor it is where the text uses another name for it. */
 static void add_other_name(own *o, diag *e, const char *said, const owned *t, const owned *cause) {
-    if (cause->name == NULL || strcmp(said, cause->name) == 0) return;
+    if (cause->name == NULL || cause->session || strcmp(said, cause->name) == 0) return;
     const char *how = cause == t ? "is" : "may be";
     diag_add_label(o->diags, e, cause->at, "this tensor, `%s`, %s what `%s` names", cause->name,
                    how, said);
@@ -103,7 +103,7 @@ void own_report_outer_end(own *o, owned *t, end_kind kind, span at) {
     diag *e = diag_error(o->diags, ERROR_K0407, at, "`%s` is bound outside of the loop %s that %s",
                          name, where, what);
     label_as(o, e, end_word(kind), said, name);
-    if (t->name != NULL) diag_add_label(o->diags, e, t->at, "bound here");
+    if (t->name != NULL && !t->session) diag_add_label(o->diags, e, t->at, "bound here");
     if (t->linear) {
         diag_add_help(o->diags, e, "let the loop carry the tape: `[%s = %s]`", said, said);
     } else if (kind == END_DROP) {
@@ -193,6 +193,15 @@ void own_report_path(own *o, owned *t, const ending *end, span at) {
     diag_add_label(o->diags, e, end->at, "%s here", end_word(end->kind));
     diag_add_help(o->diags, e, "let the `if` give the tape, from every branch: "
                                "`let %s = if (c) { push(%s, x) } else { %s };`", name, name, name);
+}
+
+void own_report_maybe(own *o, owned *t, const ending *end, span at) {
+    if (t->quiet) return;
+    t->quiet = true;
+    diag *e = diag_error(o->diags, ERROR_K0704, at, "the session's `%s` is dropped on one path only", t->name);
+    diag_label_primary(o->diags, e, "not by every branch of this `if`");
+    diag_add_label(o->diags, e, end->at, "%s here", end_word(end->kind));
+    diag_add_help(o->diags, e, "drop it in every branch, or by an input of its own");
 }
 
 void own_report_captured(own *o, owned *t, span at) {

@@ -82,6 +82,7 @@ struct owned {
     int depth;           /* of the loop body it was made in */
     bool fresh;          /* made here, or, of a choice, may be */
     bool quiet;          /* an error about it was reported */
+    bool session;        /* a variable of the session, or a part of one (own_session.c) */
     bool linear;         /* a tape, which must end exactly once on every path, in its own function */
     const fn_decl *home; /* LINEAR: that function */
     owned *older;        /* LINEAR: the one made before it */
@@ -197,8 +198,17 @@ void own_check_home(own *o, held v);
 /* The tapes made since `mark`, which is o->tapes as it was, have all to be ended by now. */
 void own_check_left(own *o, owned *mark);
 /* What the branches of an `if`, of which there are `count`, have ended: each tape that was there before, which
- * `first` were, by all of them or by none. */
+ * `first` were, by all of them or by none; the program's own drops of session variables likewise. */
 void own_check_paths(own *o, const endings *taken, int count, unsigned first, span at);
+
+/* own_session.c: the variables of a session. */
+/* Binds them, each with tensors of its own; once, before the walk. */
+void own_bind_session(own *o);
+/* Behind the walk: notes in their symbols which of them the program has dropped. A function that drops one drops its
+ * own share. */
+void own_note_dropped(own *o);
+/* Whether a copy of t ends in its place. */
+bool own_session_moved(const owned *t, end_kind kind);
 
 /* own_use.c: who needs what. */
 use_node *own_use_new(own *o, const char *name);
@@ -216,6 +226,7 @@ void own_report_unused(own *o, const symbol *let, use_node *n);
 void own_report_left(own *o, owned *t);
 void own_report_unnamed(own *o, span at);
 void own_report_path(own *o, owned *t, const ending *end, span at);
+void own_report_maybe(own *o, owned *t, const ending *end, span at);
 void own_report_captured(own *o, owned *t, span at);
 
 #endif

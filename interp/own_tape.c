@@ -55,7 +55,9 @@ void own_check_paths(own *o, const endings *taken, int count, unsigned first, sp
         t->place++;
     }
     for (const ending *e = taken->first; e != NULL && !o->failed; e = e->next) {
-        const owned *t = e->tensor;
-        if (t->linear && t->number < first && t->place < count) own_report_path(o, e->tensor, e, at);
+        owned *t = e->tensor;
+        if (t->place == count) continue;
+        if (t->linear && t->number < first) own_report_path(o, t, e, at);
+        if (t->session && o->function == &o->program->main) own_report_maybe(o, t, e, at);
     }
 }

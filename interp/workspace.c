@@ -131,7 +131,8 @@ bool workspace_load(workspace *w, const source_text *input, engine *e) {
     if (out == NULL) return false;
     for (int i = 0; i < w->entries.count; i++) out[i] = workspace_at(w, i)->aside != NULL;
     leave_out_defined(&w->entries, &e->program, out);
-    bool ok = load_sound(&w->entries, out, input, e) && workspace_keepable(e) && workspace_warn_of_old(e);
+    bool ok = load_sound(&w->entries, out, input, e) && workspace_keepable(e) && workspace_free_of_it(e) &&
+              workspace_warn_of_old(e);
     if (w->c->err.code != ERROR_NONE) return false;
     if (!ok) explain_aside(w, e);
     forget_old_warnings(e);

@@ -48,6 +48,10 @@ bool workspace_users(const engine *e, const char *of, workspace_user seen, void 
  * False with the context's error set. */
 bool workspace_warn_of_old(engine *e) MUST_CHECK;
 
+/* ---- workspace_it.c ---- */
+/* Whether what a loaded input defines as text does without `it`; reports among the engine's diagnostics. */
+bool workspace_free_of_it(engine *e) MUST_CHECK;
+
 /* ---- workspace_enter.c ---- */
 /* Whether a session can keep all that a loaded input defines; reports among the engine's diagnostics. */
 bool workspace_keepable(engine *e) MUST_CHECK;

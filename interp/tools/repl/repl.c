@@ -53,10 +53,26 @@ static bool enter_loaded(repl *r, engine *e) {
     return ok;
 }
 
+/* Words of other prompts that someone new to this one tries. */
+static void help_newcomer(const source_text *given, engine *e) {
+    static const char *const words[][2] = {
+        {"quit", "`:quit` leaves"}, {"exit", "`:quit` leaves"}, {"help", "`:help` lists the commands"}};
+    diag *d = e->diags.first;
+    if (d == NULL || d->code != ERROR_K0101) return;
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        size_t length = strlen(words[i][0]);
+        if (given->length < length || memcmp(given->text, words[i][0], length) != 0) continue;
+        bool alone = given->length == length;
+        bool called = given->length == length + 2 && memcmp(given->text + length, "()", 2) == 0;
+        if (alone || called) diag_add_help(&e->diags, d, "%s", words[i][1]);
+    }
+}
+
 bool repl_enter(repl *r, const source_text *given) {
     engine e;
     repl_begin(r);
     bool ok = workspace_load(&r->w, given, &e);
+    if (!ok) help_newcomer(given, &e);
     if (ok) repl_report(r, &e); /* warnings */
     if (!ok || !enter_loaded(r, &e)) {
         repl_report(r, &e);
