@@ -282,6 +282,14 @@ def test_interrupt_of_a_line(home):
         t.enter("fn f(x: F64) -> F64 {", MORE)
         t.press(ctrl("C"))
         same(t.value("1 + 1"), "2")
+        # What is typed behind it before anyone reads is the next line, and is not interrupted.
+        for n in range(20):
+            row = t.screen.row
+            t.send("abc" + ctrl("C") + f"{n} + 1\r")
+            t.wait_until(lambda: any(t.screen.text(line).startswith(("it:", "error")) for line in range(row, t.screen.row)),
+                         "an answer")
+            t.wait_for_line(PROMPT, below=row)
+            need(f"it: I32 = {n + 1}" in [t.screen.text(line) for line in range(row, t.screen.row)], "it was interrupted")
         same(t.leave(), 0)
 
 
